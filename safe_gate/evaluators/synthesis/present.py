@@ -196,8 +196,10 @@ def _quality_table(summary: Summary) -> Iterator[tuple[str, Table]]:
 
 
 def _quality_cells(rates: Quality) -> Iterator[str]:
-    yield from map(str, rates.counts)
-    yield from (with_interval(one.value, one.low, one.high) if one else "-" for one in rates.estimates)
+    yield str(rates.labels)
+    yield from map(str, (rates.true_positives, rates.false_positives, rates.true_negatives, rates.false_negatives))
+    estimates = rates.precision, rates.recall, rates.accuracy, rates.not_applicable
+    yield from (with_interval(one.value, one.low, one.high) if one else "-" for one in estimates)
 
 
 def _outcome(case: Result) -> str:

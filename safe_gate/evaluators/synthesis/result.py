@@ -6,8 +6,8 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from safe_gate.core.figures import share
@@ -192,17 +192,6 @@ class Quality:
     recall: Estimate | None
     not_applicable: Estimate | None
 
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """How many labels there are, then true positives, false positives, true negatives and false negatives."""
-        right, wrong = (self.true_positives, self.false_positives), (self.true_negatives, self.false_negatives)
-        return self.labels, *right, *wrong
-
-    @property
-    def estimates(self) -> tuple[Estimate | None, ...]:
-        """Precision, recall, accuracy, and the share that does not apply."""
-        return self.precision, self.recall, self.accuracy, self.not_applicable
-
 
 @dataclass(frozen=True, slots=True)
 class LabelQuality:
@@ -288,81 +277,61 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts of cases (`cases`), of verdicts per check and of labels per check.
+    """Counts of cases, verdicts and labels. The tag None stands for all cases.
 
-    - `confusion`: labels by check, tag ("" for all cases), the people's label and the check's verdict.
+    - `cases`: by tag, and how a case ends.
+    - `verdicts`: by check.
+    - `confusion`: labels by tag, check, the people's label and the check's verdict.
     - `judged`: recorded verdicts with their labels.
-    - `by_tag`: by tag its cases as in `cases`, their `labels`, and those `matched`.
-    - `not_english`: cases with a text in another language that a check reads.
-    - `no_reply`: cases without a reply.
-    - `disguised`: cases with disguised letters in the reply.
-    - `unlabelled`: cases without a label of any check they run.
+    - `notable`: cases with a text in another language that a check reads (`not_english`), without a reply
+      (`no_reply`), with disguised letters in it (`disguised`), without a label of any check they run (`unlabelled`).
     - `replies`: the replies that may be frequent; which ones depends on the order of the cases.
     """
 
-    cases: Counter[str] = field(default_factory=Counter)
-    by_tag: Counter[tuple[str, str]] = field(default_factory=Counter)
+    cases: Counter[tuple[str | None, str]] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
-    labels: Counter[tuple[str, bool]] = field(default_factory=Counter)
-    confusion: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
+    confusion: Counter[tuple[str | None, str, str, str]] = field(default_factory=Counter)
     judged: Counter[CountedVerdict] = field(default_factory=Counter)
-    not_english: int = 0
-    no_reply: int = 0
-    disguised: int = 0
-    unlabelled: int = 0
+    notable: Counter[str] = field(default_factory=Counter)
     replies: FrequentReplies = field(default_factory=FrequentReplies, compare=False)
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> Totals:
         """Return the totals of results."""
-        cases: Counter[str] = Counter()
-        by_tag: Counter[tuple[str, str]] = Counter()
-        verdicts: Counter[tuple[str, str]] = Counter()
-        matched: Counter[tuple[str, bool]] = Counter()
-        confusion: Counter[tuple[str, str, str, str]] = Counter()
-        told: Counter[CountedVerdict] = Counter()
-        not_english = no_reply = disguised = unlabelled = 0
-        replies: list[str] = []
+        found, replies = cls(), list[str]()
         for case in results:
-            tags, labels, outcome = dict.fromkeys(case.tags), case.labels, _outcome(case)
-            cases[outcome] += 1
-            for tag in tags:
-                by_tag[tag, outcome] += 1
-                by_tag[tag, "labels"] += len(labels)
-                by_tag[tag, "matched"] += sum(label.match for label in labels.values())
+            outcome, labels = _outcome(case), case.labels
+            for tag in dict.fromkeys((None, *case.tags)):
+                found.cases[tag, outcome] += 1
+                for name, label in labels.items():
+                    found.confusion[tag, name, _WORDS[label.expected], _WORDS[label.actual]] += 1
             for name, check in case.checks.items():
-                verdicts[name, _VERDICT_KEYS[check.actual]] += 1
-            for name, label in labels.items():
-                matched[name, label.match] += 1
-                for tag in ("", *(tag for tag in tags if tag)):
-                    confusion[name, tag, _VERDICT_KEYS[label.expected], _VERDICT_KEYS[label.actual]] += 1
+                found.verdicts[name, _WORDS[check.actual]] += 1
             for name, verdict in case.judged.items():
-                told[CountedVerdict(name, verdict.passed, labels[name].expected if name in labels else None)] += 1
-            not_english += bool(case.unread_checks)
-            no_reply += bool(case.no_reply)
-            disguised += bool(case.disguised_letters)
-            unlabelled += not labels
+                said = labels[name].expected if name in labels else None
+                found.judged[CountedVerdict(name, verdict.passed, said)] += 1
+            found.notable["not_english"] += bool(case.unread_checks)
+            found.notable["no_reply"] += bool(case.no_reply)
+            found.notable["disguised"] += bool(case.disguised_letters)
+            found.notable["unlabelled"] += not labels
             replies.append(case.digests["reply"])
-        counts = not_english, no_reply, disguised, unlabelled
-        return cls(cases, by_tag, verdicts, matched, confusion, told, *counts, FrequentReplies.of(replies))
+        return replace(found, replies=FrequentReplies.of(replies))
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
             self.cases + other.cases,
-            self.by_tag + other.by_tag,
             self.verdicts + other.verdicts,
-            self.labels + other.labels,
             self.confusion + other.confusion,
             self.judged + other.judged,
-            self.not_english + other.not_english,
-            self.no_reply + other.no_reply,
-            self.disguised + other.disguised,
-            self.unlabelled + other.unlabelled,
+            self.notable + other.notable,
             self.replies + other.replies,
         )
 
 
-_VERDICT_KEYS = {True: "passed", False: "failed", None: "not_applicable"}
+_WORDS = {True: "passed", False: "failed", None: "not_applicable"}
+"""The words of a report for labels and verdicts."""
+
+_OUTCOMES = ("strict_passed", "expected_failures", "unexpected_failures", "unexpected_passes")
 
 
 def _outcome(case: Result) -> str:
@@ -376,45 +345,47 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
 
     `accuracy` is a percentage, not rounded, and null where there is no label to compare.
     """
-    cases = totals.cases
+    ends = {outcome: totals.cases[None, outcome] for outcome in _OUTCOMES}
+    cases, failed = sum(ends.values()), ends["expected_failures"] + ends["unexpected_failures"]
     checks = sort_checks({check for check, _ in totals.verdicts})
-    failed = cases["expected_failures"] + cases["unexpected_failures"]
-    quality = _quality_by_tag(totals.confusion)
+    tags = sorted(tag for tag in {tag for tag, _ in totals.cases} if tag is not None)
+    quality: dict[str | None, dict[str, Quality]] = {}
+    for tag, check in sorted({(tag, check) for tag, check, _, _ in totals.confusion}, key=lambda one: one[1]):
+        counts = {
+            said: {found: totals.confusion[tag, check, said, found] for found in _WORDS.values()}
+            for said in _WORDS.values()
+        }
+        quality.setdefault(tag, {})[check] = _quality(counts)
+    whole = quality.get(None, {})
     summary = Summary(
-        cases=cases.total(),
-        passed=cases.total() - failed,
+        cases=cases,
+        passed=cases - failed,
         failed=failed,
-        strict_passed=cases["strict_passed"],
-        strict_failed=cases["unexpected_failures"],
-        expected_failures=cases["expected_failures"],
-        unexpected_failures=cases["unexpected_failures"],
-        unexpected_passes=cases["unexpected_passes"],
-        not_english=totals.not_english,
-        no_reply=totals.no_reply,
-        disguised=totals.disguised,
-        by_check={name: Verdicts(*(totals.verdicts[name, verdict] for verdict in _WORDS)) for name in checks},
+        strict_passed=ends["strict_passed"],
+        strict_failed=ends["unexpected_failures"],
+        expected_failures=ends["expected_failures"],
+        unexpected_failures=ends["unexpected_failures"],
+        unexpected_passes=ends["unexpected_passes"],
+        not_english=totals.notable["not_english"],
+        no_reply=totals.notable["no_reply"],
+        disguised=totals.notable["disguised"],
+        by_check={name: Verdicts(*(totals.verdicts[name, word] for word in _WORDS.values())) for name in checks},
         by_tag={
-            tag: _tag_figures({what: totals.by_tag[tag, what] for what in _OF_A_TAG})
-            for tag in sorted({tag for tag, _ in totals.by_tag})
+            tag: _tag_figures([totals.cases[tag, outcome] for outcome in _OUTCOMES], _labels(quality.get(tag, {})))
+            for tag in tags
         },
-        label_accuracy=_accuracy(totals.labels, checks),
-        label_accuracy_by_check={
-            name: _accuracy(totals.labels, [name])
-            for name in checks
-            if totals.labels[name, True] + totals.labels[name, False]
-        },
-        quality=LabelQuality(
-            quality(""), {tag: quality(tag) for tag in sorted({tag for _, tag, _, _ in totals.confusion} - {""})}
-        ),
+        label_accuracy=_accuracy(whole),
+        label_accuracy_by_check={name: _accuracy({name: whole[name]}) for name in checks if name in whole},
+        quality=LabelQuality(whole, {tag: quality[tag] for tag in tags if tag in quality}),
         judged=judged.judge_figures(totals.judged, (case.judged for case in results)),
     )
-    idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICT_KEYS[None])
-    verdicts, unlabelled = totals.verdicts.total(), totals.unlabelled
+    idle = sum(counts.not_applicable for counts in summary.by_check.values())
+    verdicts, unlabelled = totals.verdicts.total(), totals.notable["unlabelled"]
     return Part(
         summary,
         Vacuity(
             IdleVerdicts(verdicts, idle, share(idle, verdicts)),
-            Unlabelled(cases.total(), unlabelled, share(unlabelled, cases.total())),
+            Unlabelled(cases, unlabelled, share(unlabelled, cases)),
         ),
         same_replies(totals.replies, results),
         [FailedCase(case.id, case.is_negative_example, case.failed) for case in results if not case.passed],
@@ -422,51 +393,29 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
     )
 
 
-_OF_A_TAG = ("strict_passed", "expected_failures", "unexpected_failures", "unexpected_passes", "labels", "matched")
+def _tag_figures(ends: Sequence[int], labels: Labels) -> TagFigures:
+    passed, excused, failed, _ = ends
+    cases, as_expected = sum(ends), passed + excused
+    interval = Interval(*wilson(as_expected, cases))
+    return TagFigures(cases, as_expected, failed, as_expected / cases, interval, labels)
 
 
-def _tag_figures(counts: Mapping[str, int]) -> TagFigures:
-    as_expected = counts["strict_passed"] + counts["expected_failures"]
-    cases = as_expected + counts["unexpected_failures"] + counts["unexpected_passes"]
-    interval, labels = Interval(*wilson(as_expected, cases)), Labels(counts["labels"], counts["matched"])
-    return TagFigures(cases, as_expected, counts["unexpected_failures"], as_expected / cases, interval, labels)
+def _labels(quality: Mapping[str, Quality]) -> Labels:
+    """Return how many labels of some checks there are, and how many agree."""
+    return Labels(sum(one.labels for one in quality.values()), sum(_agreed(one.confusion) for one in quality.values()))
 
 
-def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> Accuracy:
-    matched = sum(labels[name, True] for name in checks)
-    total = matched + sum(labels[name, False] for name in checks)
-    return Accuracy(total, matched, 100 * matched / total if total else None)
+def _accuracy(quality: Mapping[str, Quality]) -> Accuracy:
+    labels = _labels(quality)
+    return Accuracy(labels.total, labels.matched, 100 * labels.matched / labels.total if labels.total else None)
 
 
-def _quality_by_tag(confusion: Counter[tuple[str, str, str, str]]) -> Callable[[str], dict[str, Quality]]:
-    """Return a function from a tag ("" for all cases) to each check's agreement with people."""
-    checks: dict[str, set[str]] = {}
-    for check, tag, _, _ in confusion:
-        checks.setdefault(tag, set()).add(check)
-
-    def rates(tag: str) -> dict[str, Quality]:
-        return {
-            check: _check_rates(
-                {said: {found: confusion[check, tag, said, found] for found in _WORDS} for said in _WORDS}
-            )
-            for check in sorted(checks.get(tag, ()))
-        }
-
-    return rates
-
-
-_WORDS = tuple(_VERDICT_KEYS.values())
-
-
-def _check_rates(counts: Mapping[str, Mapping[str, int]]) -> Quality:
+def _quality(counts: Mapping[str, Mapping[str, int]]) -> Quality:
     """Return the counts and rates of one check; a positive is a verdict of `failed`."""
     total = sum(sum(row.values()) for row in counts.values())
     caught = counts["failed"]["failed"]
-    alarms = sum(counts[said]["failed"] for said in _WORDS) - caught
+    alarms = sum(row["failed"] for row in counts.values()) - caught
     misses = sum(counts["failed"].values()) - caught
-    # Not applicable is an automatic pass: it agrees with a label of pass as with its own.
-    agreed = caught + counts["passed"]["passed"] + counts["passed"]["not_applicable"]
-    agreed += counts["not_applicable"]["not_applicable"]
     return Quality(
         labels=total,
         confusion=counts,
@@ -474,15 +423,18 @@ def _check_rates(counts: Mapping[str, Mapping[str, int]]) -> Quality:
         false_positives=alarms,
         true_negatives=total - caught - alarms - misses,
         false_negatives=misses,
-        accuracy=_interval(agreed, total),
+        accuracy=_interval(_agreed(counts), total),
         precision=_interval(caught, caught + alarms),
         recall=_interval(caught, caught + misses),
         not_applicable=_interval(sum(row["not_applicable"] for row in counts.values()), total),
     )
 
 
+def _agreed(counts: Mapping[str, Mapping[str, int]]) -> int:
+    """Return how many labels agree. Not applicable is an automatic pass: it agrees with a label of pass, too."""
+    return sum(counts[word][word] for word in _WORDS.values()) + counts["passed"]["not_applicable"]
+
+
 def _interval(part: int, whole: int) -> Estimate | None:
     """Return a share with its 95 % Wilson interval, None of nothing."""
-    if not whole:
-        return None
-    return Estimate(part / whole, *wilson(part, whole))
+    return Estimate(part / whole, *wilson(part, whole)) if whole else None

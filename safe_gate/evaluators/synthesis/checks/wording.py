@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, islice, repeat
@@ -73,13 +73,12 @@ def sorted_requirements(value: Mapping[str, Any]) -> dict[str, Any]:
 
     One more entry in `must_contain_any` asks for less, so its digest is used: it is compared as a whole.
     """
-    found = {
-        kind: sorted(
-            words if form == "text" else f"regex {words}" for form, words in map(_entry_form, value.get(kind, ()))
-        )
-        for kind in KINDS
-    }
-    return {kind: (digest(names) if kind == _ANY else names) if names else None for kind, names in found.items()}
+    found: dict[str, Any] = {}
+    for kind in KINDS:
+        forms = map(_entry_form, value.get(kind, ()))
+        names = sorted(words if form == "text" else f"regex {words}" for form, words in forms)
+        found[kind] = (digest(names) if kind == _ANY else names) if names else None
+    return found
 
 
 def judge_wording(requirements: Sequence[Requirement], reply: Normalised, *, is_wordless: bool) -> CheckResult:
@@ -100,10 +99,12 @@ def judge_wording(requirements: Sequence[Requirement], reply: Normalised, *, is_
         of_regex = (_expression(words, one) for one in lines if form == "regex")
         return next(filter(None, chain(of_text, of_regex)), ())
 
-    return _result(
-        [replace(one, hits=tuple(_requirement_hits(one, reply.original, spans))) for one in requirements],
-        is_wordless=is_wordless,
-    )
+    def judged(one: Requirement) -> Requirement:
+        places = sorted({place for asked in one.of for place in spans(*asked)})[:MOST_HITS]
+        quotes = ((reply.original[start:end], "assistant", start, end) for start, end in places)
+        return replace(one, hits=tuple(Hit(one.kind, *quote) for quote in quotes))
+
+    return _result([*map(judged, requirements)], is_wordless=is_wordless)
 
 
 def _distinct(*readings: Normalised) -> Sequence[Normalised]:
@@ -126,22 +127,12 @@ def _result(found: Sequence[Requirement], *, is_wordless: bool) -> CheckResult:
 
 def _as_displayed(reply: Normalised, needles: Mapping[str, Sequence[str]]) -> Normalised:
     """Return a reply as a page shows it. Digits and signs are letters where they spell a word that is looked for."""
-    visible = as_shown(reply.original)
-    shown = reply
+    visible, shown = as_shown(reply.original), reply
     if not (visible == reply.original == reply.text):  # the text of the reply may have lost its diacritics
         shown = replace(normalise(visible), original=reply.original)
-    if may_be_spelled(shown.text):
-        shown = spelled(shown, {word for some in needles.values() for text in some for word in WORD.findall(text)})
-    return shown
-
-
-def _requirement_hits(
-    requirement: Requirement, recorded: str, spans: Callable[[str, str], Sequence[tuple[int, int]]]
-) -> Iterator[Hit]:
-    """Yield the first places of what is required; `spans` returns those of one form and its words."""
-    found = sorted({span for form, words in requirement.of for span in spans(form, words)})
-    for start, end in found[:MOST_HITS]:
-        yield Hit(requirement.kind, recorded[start:end], "assistant", start, end)
+    if not may_be_spelled(shown.text):
+        return shown
+    return spelled(shown, {word for some in needles.values() for text in some for word in WORD.findall(text)})
 
 
 @lru_cache(maxsize=32_768)

@@ -53,17 +53,13 @@ def compile_pattern(pattern: str) -> Any:
 
 
 def _compile(pattern: str) -> Any:
-    try:
-        return re2.compile(pattern, options=_options(256 << 10))
-    except re2.error:  # the pattern needs more memory, or is invalid
-        return re2.compile(pattern, options=_options(64 << 20))
-
-
-def _options(memory: int) -> Any:
-    """Return the options to compile patterns with. They bound the bytes that an automaton caches."""
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
     options.never_capture = True  # only whole matches are asked for
-    options.max_mem = memory
-    return options
+    options.max_mem = 256 << 10  # bounds the bytes that an automaton caches
+    try:
+        return re2.compile(pattern, options=options)
+    except re2.error:  # the pattern needs more memory, or is invalid
+        options.max_mem = 64 << 20
+        return re2.compile(pattern, options=options)

@@ -155,7 +155,7 @@ class Reading:
 
     @property
     def sentences(self) -> list[Sentence]:
-        """The sentences in order."""
+        """The sentences, in order."""
         return [self.sentence(number) for number in range(len(self.ends))]
 
     def sentence(self, number: int) -> Sentence:
@@ -273,13 +273,12 @@ def tokenise(text: Normalised, spelling: Spelling) -> Reading:
 
 
 def _parts_between_blanks(typed: Sequence[str], spelling: Spelling) -> Reading:
-    last = len(typed) - 1
-    of_part, of_last = spelling.parts.places.__getitem__, spelling.last.places.__getitem__
+    parts, last = spelling.parts, spelling.last
 
     def places(number: int) -> Sequence[int]:
-        return (of_part if number < last else of_last)(typed[number])
+        return (parts if number < len(typed) - 1 else last).places[typed[number]]
 
-    return Reading(typed, [*map(spelling.parts.__getitem__, typed[:-1]), spelling.last[typed[-1]]], places)
+    return Reading(typed, [*map(parts.__getitem__, typed[:-1]), last[typed[-1]]], places)
 
 
 def _tokenise_whole(text: str, ends: Sequence[int], spelling: Spelling) -> Reading:
@@ -370,9 +369,8 @@ _LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and se
 _WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
 _INSIDE_WORD = re.compile("['-]")
 _BEGIN = re.compile(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
-_ENOUGH_SMALL_WORDS = (
-    3  # so many small English words decide, unless they are a small share, or other languages have half as many
-)
+# So many small English words decide, unless they are a small share, or other languages have half as many.
+_ENOUGH_SMALL_WORDS = 3
 _FEWEST_WORDS = 8  # fewer different ones, without a small word of any language, may be a list or a cry
 _LEAST_SHARE = 0.15  # the least share of words known as English
 
@@ -392,10 +390,9 @@ class Languages(NamedTuple):
     @classmethod
     def of(cls, data: JsonObject, vocabulary: frozenset[str]) -> Languages:
         """Return what `languages.json` knows; `vocabulary` are words of English besides."""
-        other = frozenset(word for words in data["other"].values() for word in words.split())
-        shared = frozenset(data["shared"].split())
-        english = frozenset(data["english"].split()) - shared
-        return cls(english, other, frozenset(data["loans"].split()), vocabulary - english - shared, shared)
+        english, loans, shared = (frozenset(data[name].split()) for name in ("english", "loans", "shared"))
+        other = frozenset(" ".join(data["other"].values()).split())
+        return cls(english - shared, other, loans, vocabulary - english - shared, shared)
 
     def language(self, text: str) -> Language:
         """Return the language of a normalised text."""
@@ -408,31 +405,27 @@ class Languages(NamedTuple):
         if len(self.english & at_a_glance) >= least:
             return Language.ENGLISH
         words = Counter(_words(text))
-
-        def count(is_meant: Callable[[str], bool]) -> int:
-            return sum(times for word, times in words.items() if is_meant(word))
-
-        english = count(self.english.__contains__)
-        known = english + count(self.vocabulary.__contains__)
-        other = count(lambda word: word in self.other or not (word.isascii() or word in self.loans))
-        if other > english and (other > 1 or (not known and words.total() > 1)):
+        total = words.total()
+        english, more, shared = (
+            sum(words[word] for word in words.keys() & known) for known in (self.english, self.vocabulary, self.shared)
+        )
+        other = sum(
+            times for word, times in words.items() if word in self.other or not (word.isascii() or word in self.loans)
+        )
+        if other > english and (other > 1 or (not (english or more) and total > 1)):
             return Language.OTHER
-        known += count(self.shared.__contains__)
         # Single letters and repeated words, as in a table of sizes, do not suggest another language.
-        if known < _LEAST_SHARE * words.total() and sum(len(word) > 1 for word in words) >= _FEWEST_WORDS:
+        is_long = sum(len(word) > 1 for word in words) >= _FEWEST_WORDS
+        if is_long and english + more + shared < _LEAST_SHARE * total:
             return Language.OTHER
         return Language.ENGLISH if english else Language.UNCLEAR
 
 
 def _foreign_letters(text: str) -> int:
     """Return how many letters of a text are of other scripts than Latin."""
-    foreign = {c for c in {*text} if c > "\u02ff" and _is_foreign_letter(c)}
+    letters = (c for c in {*text} if c > "\u02ff" and c.isalnum() and not c.isdecimal())
+    foreign = {c for c in letters if not any(first <= c <= last for first, last in _NOT_FOREIGN)}
     return sum(n for c, n in Counter(text).items() if c in foreign) if foreign else 0
-
-
-def _is_foreign_letter(char: str) -> bool:
-    is_letter = char.isalnum() and not char.isdecimal()
-    return is_letter and not any(first <= char <= last for first, last in _NOT_FOREIGN)
 
 
 def _words(text: str) -> Iterator[str]:
@@ -447,4 +440,4 @@ def _words(text: str) -> Iterator[str]:
 
 def is_not_english(fields: Iterable[str], language: Mapping[str, str]) -> bool:
     """Return whether one of some fields is not English."""
-    return any(language[field] == Language.OTHER for field in fields)
+    return Language.OTHER in map(language.__getitem__, fields)
