@@ -23,14 +23,7 @@ from safe_gate.core.case import (
     Way,
 )
 from safe_gate.core.evaluator import READING_FLAGS, SCORING_FLAGS, Evaluator
-from safe_gate.core.setting import (
-    ALL_ENTRIES,
-    Names,
-    Stripped,
-    Texts,
-    Whole,
-    renamed,
-)
+from safe_gate.core.setting import ALL_ENTRIES, Names, Stripped, Texts, Whole, renamed
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.synthesis import gate, packs, present
@@ -191,31 +184,15 @@ def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list
 
 
 def faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield the problems of a case that fits its schema."""
+    """Yield the problems of a case that fits its schema. Marks are looked at if it has no other."""
     found = [*conversation_faults(case), *_expression_faults(case), *_verdict_label_faults(case)]
     yield from found or _misquoted_faults(case)
 
 
-def _misquoted_faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield a fault for each mark of a case that does not occur in its text."""
-    said = case.get("messages", [{"role": side, "content": case.get(side, "")} for side in ("user", "assistant")])
-    for group, quotes in case.get("marks", {}).items():
-        if group.startswith("x_"):
-            continue
-        side = _speaker_of(group)
-        where = f'in "{side}"' if "messages" not in case else f"in a message of role {side}"
-        texts = [content_text(one["content"]) for one in said if one["role"] == side]
-        for number, words in enumerate(quotes):
-            if not _occurs(words, texts):
-                end = f", which is not {where}; expected words copied from it exactly"
-                yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
-
-
 def _expression_faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield a fault for each regular expression of a case that RE2 does not take."""
     for kind, index, why in wording.invalid_expressions(case):
-        words = f"is not an RE2 regular expression: {why}; correct it, or write a text"
-        yield Fault((kind, index, "regex"), words, "is not an RE2 regular expression; correct it, or write a text")
+        begin, end = "is not an RE2 regular expression", "; correct it, or write a text"
+        yield Fault((kind, index, "regex"), f"{begin}: {why}{end}", f"{begin}{end}")
 
 
 def _verdict_label_faults(case: JsonObject) -> Iterator[Fault]:
@@ -225,6 +202,21 @@ def _verdict_label_faults(case: JsonObject) -> Iterator[Fault]:
     for number, message in enumerate(said):
         of_it = case if number == len(said) - 1 else {}
         yield from judged.label_faults(of_it, message.get("expected", {}), "messages", number, "expected")
+
+
+def _misquoted_faults(case: JsonObject) -> Iterator[Fault]:
+    """Yield a fault for each mark that does not occur in the text of its side."""
+    said = case.get("messages", [{"role": side, "content": case.get(side, "")} for side in ("user", "assistant")])
+    for group, quotes in case.get("marks", {}).items():
+        if group.startswith("x_"):
+            continue
+        side = _speaker_of(group)
+        where = f"in a message of role {side}" if "messages" in case else f'in "{side}"'
+        texts = [content_text(one["content"]) for one in said if one["role"] == side]
+        for number, words in enumerate(quotes):
+            if not _occurs(words, texts):
+                end = f", which is not {where}; expected words copied from it exactly"
+                yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
 
 
 def _speaker_of(group: str) -> str:
@@ -274,9 +266,8 @@ def unserved_check_problems(total: Totals, rules: Rules) -> Iterator[Problem]:
         groups = (check.applies or (*check.favour, *check.against)) if check else ()
         if check and not any(rule.group in groups for rule in rules.all):
             asked = " or ".join(check.applies) or name  # a check that never applies always passes
-            words = f"switches off every rule of {asked}, but cases use {name}"
-            advice = "keep a rule, or remove the check"
-            yield Problem(Place("rules-off"), f"{words}; {advice}", code=Code.INVALID_SETTING)
+            words = f"switches off every rule of {asked}, but cases use {name}; keep a rule, or remove the check"
+            yield Problem(Place("rules-off"), words, code=Code.INVALID_SETTING)
 
 
 class Synthesis(Evaluator):
@@ -307,28 +298,13 @@ class Synthesis(Evaluator):
         sides=("user", "assistant"),
         fields=("id", "user", "assistant", "tags"),
         line=_imported_case,
-        keeps=frozenset(
-            {
-                "checks",
-                "expected",
-                "turns",
-                "context",
-                "must_contain",
-                "must_contain_any",
-                "must_not_contain",
-                "notes",
-                "marks",
-                "judged",
-            }
-        ),
+        keeps=frozenset("checks expected turns context notes marks judged".split()) | {*KINDS},
     )
     commands = MappingProxyType({"eval": (*SCORING_FLAGS, "jobs"), "rules": READING_FLAGS})
     part = PartShape(
         Part,
         Result,
-        quotes=frozenset(
-            "reason text words shared cluster regex must_contain must_contain_any must_not_contain".split()
-        ),
+        quotes=frozenset("reason text words shared cluster regex".split()) | {*KINDS},
         keys=frozenset({"summary", "results"}),
     )
     grouping = Grouping(

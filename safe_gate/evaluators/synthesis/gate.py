@@ -15,7 +15,7 @@ from safe_gate.core.setting import ALL_ENTRIES, Entries, Fraction, Group, Names,
 from safe_gate.evaluators.replies import same_reply_rule
 from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, check_words, wording_of_tags
-from safe_gate.evaluators.synthesis.result import Part, Result, Summary, TagFigures, Totals, report
+from safe_gate.evaluators.synthesis.result import Accuracy, Labels, Part, Result, Summary, TagFigures, Totals, report
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Failure, Metric, Outcome, Test
 
@@ -28,8 +28,9 @@ def _label_accuracy(check: str = "") -> Rule:
 
     def agreement(part: Part) -> Share:
         summary = part.summary
-        counts = summary.label_accuracy_by_check.get(check) if check else summary.label_accuracy
-        return _agreement(noun, counts.matched, counts.total, nothing) if counts else _agreement(noun, 0, 0, nothing)
+        return _agreement(
+            noun, summary.label_accuracy_by_check.get(check) if check else summary.label_accuracy, nothing
+        )
 
     return Rule(name, "synthesis", agreement, blames=lambda result: _disagrees(result, check))
 
@@ -49,9 +50,11 @@ def _disagrees(result: Result, check: str = "") -> bool:
     return not all(label.match for name, label in result.labels.items() if check in ("", name))
 
 
-def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
-    counts = f"{matched} of {plural(total, 'label agrees', 'labels agree')}"
-    return Share(noun, matched, total, counts if total else nothing)
+def _agreement(noun: str, labels: Accuracy | Labels | None, nothing: str) -> Share:
+    if not labels or not labels.total:
+        return Share(noun, 0, 0, nothing)
+    counts = f"{labels.matched} of {plural(labels.total, 'label agrees', 'labels agree')}"
+    return Share(noun, labels.matched, labels.total, counts)
 
 
 def _unexpected_failures(figures: Summary | TagFigures) -> Count:
@@ -63,8 +66,8 @@ def _unexpected_passes(part: Part) -> Count:
 
 
 def _not_english(part: Part) -> Count:
-    what = "in English, which the checks cannot read"
-    return Count(part.summary.not_english, f"case is not {what}", f"cases are not {what}")
+    what = "not in English, which the checks cannot read"
+    return Count(part.summary.not_english, f"case is {what}", f"cases are {what}")
 
 
 def _disguised(part: Part) -> Count:
@@ -91,7 +94,13 @@ def _passed(passed: int, total: int, noun: str) -> Share:
 
 
 def _group_agreement(group: TagFigures) -> Share:
-    return _agreement("Label accuracy", group.labels.matched, group.labels.total, "no case has labels")
+    return _agreement("Label accuracy", group.labels, "no case has labels")
+
+
+_FAIL_ON = {
+    "run": ("--max-unexpected-failures", "--fail-on"),
+    "eval": ("--fail-on", "--max-unexpected-failures"),
+}
 
 
 class Limits(Group):
@@ -104,17 +113,7 @@ class Limits(Group):
         description="Rule: the share of Synthesis cases that pass or fail as expected is at least this (0 to 1). Off "
         "unless set.",
     )
-    max_unexpected_failures: Annotated[
-        WholeOrOff,
-        Names(
-            "gate",
-            {
-                "run": ("--max-unexpected-failures", "--fail-on"),
-                "eval": ("--fail-on", "--max-unexpected-failures"),
-            },
-            usual=True,
-        ),
-    ] = Field(
+    max_unexpected_failures: Annotated[WholeOrOff, Names("gate", _FAIL_ON, usual=True)] = Field(
         0,
         ge=0,
         description="Rule: at most this many Synthesis cases that are not negative examples fail. `off` allows any "
@@ -257,10 +256,8 @@ def metric(name: str) -> Metric:
 
 def scoring_terms(_part: object, policy: JsonObject) -> Any:
     """Return the settings that scores follow from."""
-    context = policy["context"]
-    words = wording_of_tags(policy.get("tags"))
-    more = ([] if context == 1 else [context], [words] if words else [])
-    return [policy["profile"], *(one for some in more for one in some)]
+    context, words = policy["context"], wording_of_tags(policy.get("tags"))
+    return [policy["profile"], *([context] if context != 1 else []), *([words] if words else [])]
 
 
 def recorded_settings(_policy: JsonObject) -> Scored:

@@ -74,8 +74,9 @@ def shipped_rules(profile: str) -> Rules:
 
 def select_packs(own: Sequence[Pack], off: Sequence[str]) -> list[Pack]:
     """Return the shipped packs and a team's own, without switched-off rules."""
-    kept = (_without_rules(pack, off) for pack in (*shipped_packs(), *own))
-    return [pack for pack in kept if pack]
+    packs = [pack for pack in (*shipped_packs(), *own) if pack["pack"] not in off]
+    kept = [{**pack, "rules": [rule for rule in pack["rules"] if rule["id"] not in off]} for pack in packs]
+    return [pack for pack in kept if pack["rules"]]
 
 
 def make_rules(
@@ -90,18 +91,19 @@ def make_rules(
 
     `own` are a team's packs, whose checks are there whatever is switched off. `helplines` is the setting of that name.
     """
-    named = word_classes()
+    named, (spelling, languages) = word_classes(), _lexicon()
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= defined_checks(own)
+    numbers = [
+        (rule["number"], Rule.of(rule, pack, is_own=pack["pack"] not in _shipped_names()))
+        for pack, rule in _counting_rules(packs, profile)
+        if "number" in rule
+    ]
     return Rules(
-        books={
-            book: Book(f"{book}, {profile}", partial(_rules_in, book, packs, profile), named, table) for book in BOOKS
-        },
-        numbers=Numbers(
-            [*_number_rules(packs, profile)], lambda: Helplines(_read_json(HELPLINES), **(helplines or {}))
-        ),
-        spelling=_spelling(),
-        languages=_languages(),
+        books={one: Book(f"{one}, {profile}", partial(_rules_in, one, packs, profile), named, table) for one in BOOKS},
+        numbers=Numbers(numbers, lambda: Helplines(_read_json(HELPLINES), **(helplines or {}))),
+        spelling=spelling,
+        languages=languages,
         checks={name: Check.of(name, one) for name, one in checks.items()},
         fields=group_fields((*packs, *own)),
         by_clause=profile != SPEC,
@@ -110,24 +112,23 @@ def make_rules(
 
 
 def _rules_in(book: str, packs: Iterable[Pack], profile: str) -> Iterator[Rule]:
-    """Yield the rules of packs that are in a book and count under a profile."""
-    for pack in packs:
-        if pack["rules"] and book_of(pack["field"], pack["group"]) == book:
-            for rule in pack["rules"]:
-                if "number" not in rule and _counts_under(rule, profile):
-                    yield Rule.of(rule, pack, is_own=_is_own(pack))
+    """Yield the rules of packs that are in a book and count under a profile, without those on numbers."""
+    in_book = (pack for pack in packs if pack["rules"] and book_of(pack["field"], pack["group"]) == book)
+    for pack, rule in _counting_rules(in_book, profile):
+        if "number" not in rule:
+            yield Rule.of(rule, pack, is_own=pack["pack"] not in _shipped_names())
 
 
-def _number_rules(packs: Iterable[Pack], profile: str) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules of packs on numbers that count under a profile, each with the kind that it looks for."""
+def _counting_rules(packs: Iterable[Pack], profile: str) -> Iterator[tuple[Pack, JsonObject]]:
+    """Yield the rules that count under a profile, each with its pack. A team's own has no origin and always does.
+
+    The rules of the specification count under the profile `spec`, in `standard` only those that say so.
+    """
     for pack in packs:
         for rule in pack["rules"]:
-            if "number" in rule and _counts_under(rule, profile):
-                yield rule["number"], Rule.of(rule, pack, is_own=_is_own(pack))
-
-
-def _is_own(pack: Pack) -> bool:
-    return pack["pack"] not in _shipped_names()
+            origin = rule.get("origin")
+            if origin is None or (origin == SPEC) == (profile == SPEC) or rule.get("standard"):
+                yield pack, rule
 
 
 @cache
@@ -167,39 +168,18 @@ def _current_key() -> str:
     return sha256.hexdigest()
 
 
-def _counts_under(rule: JsonObject, profile: str) -> bool:
-    """Return whether a rule counts under a profile; a team's own has no origin and always does.
-
-    The rules of the specification count under the profile `spec`, in `standard` only those that say so.
-    """
-    origin = rule.get("origin")
-    return origin is None or (origin == SPEC) == (profile == SPEC) or bool(rule.get("standard"))
-
-
 def shipped_packs() -> tuple[Pack, ...]:
     """Return the packs that ship, in the order of their names, with the lists that rules share written out."""
-    lists = _read_json(LISTS)
-    return tuple(_written_out(_read_json(name), lists) for name in pack_files())
+    lists, packs = _read_json(LISTS), tuple(map(_read_json, pack_files()))
+    for rule in chain.from_iterable(pack["rules"] for pack in packs):
+        for name in rule.keys() & {"phrases", *CONTEXTS}:
+            rule[name] = [phrase for one in rule[name] for phrase in (lists[one[1:]] if one[0] == "@" else (one,))]
+    return packs
 
 
 def _with_shipped(*others: Sequence[Pack]) -> Iterator[Pack]:
     """Yield the packs that ship, which are read when the first one is asked for, and others."""
     yield from chain(shipped_packs(), *others)
-
-
-def _written_out(pack: Pack, lists: Mapping[str, Sequence[str]]) -> Pack:
-    for rule in pack["rules"]:
-        for name in rule.keys() & {"phrases", *CONTEXTS}:
-            rule[name] = [phrase for one in rule[name] for phrase in (lists[one[1:]] if one[0] == "@" else (one,))]
-    return pack
-
-
-def _without_rules(pack: Pack, off: Iterable[str]) -> Pack | None:
-    """Return a pack without the rules that are switched off, None if nothing is left."""
-    if pack["pack"] in off:
-        return None
-    rules = [rule for rule in pack["rules"] if rule["id"] not in off]
-    return {**pack, "rules": rules} if rules else None
 
 
 @cache
@@ -209,16 +189,11 @@ def word_classes() -> dict[str, list[str]]:
 
 
 @cache
-def _spelling() -> Spelling:
-    return Spelling.of(_read_json("lexicon.json"))
-
-
-@cache
-def _languages() -> Languages:
+def _lexicon() -> tuple[Spelling, Languages]:
     lexicon = _read_json("lexicon.json")
     members = (word for some in word_classes().values() for word in some if word.isalpha())
     english = frozenset((*members, *lexicon["spelling"], *lexicon["words"].split()))
-    return Languages.of(_read_json("languages.json"), english)
+    return Spelling.of(lexicon), Languages.of(_read_json("languages.json"), english)
 
 
 def read_file(name: str) -> bytes:
@@ -279,19 +254,20 @@ def packs_in_recipe(recipe: str) -> list[Pack]:
 
 def _default_check_problems(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem]:
     """Yield a problem for each name of `default-checks` that is not a check, and for no name at all."""
-    place, known = Place("default-checks"), ", ".join(checks)
+    known = ", ".join(checks)
     for name in names:
         if name not in checks:
-            yield Problem(
-                place,
-                f"is not a check{suggestion(name, checks)}; expected {known}",
-                field=name,
-                code=Code.INVALID_SETTING,
+            yield _setting_problem(
+                "default-checks", name, f"is not a check{suggestion(name, checks)}; expected {known}"
             )
     if not names:
-        yield Problem(
-            place, f"is empty, and a case without checks would pass; expected {known}", code=Code.INVALID_SETTING
+        yield _setting_problem(
+            "default-checks", "", f"is empty, and a case without checks would pass; expected {known}"
         )
+
+
+def _setting_problem(setting: str, field: str, words: str) -> Problem:
+    return Problem(Place(setting), words, field=field, code=Code.INVALID_SETTING)
 
 
 def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
@@ -299,18 +275,18 @@ def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Probl
     known = json.loads(read_file(HELPLINES))["countries"] if helplines else {}
     if "country" in helplines and not helplines["country"]:
         words = f"is empty; expected some of {', '.join(known)}; leave it out to take the numbers of all"
-        yield Problem(Place("helplines"), words, field="country", code=Code.INVALID_SETTING)
+        yield _setting_problem("helplines", "country", words)
     for index, code in enumerate(helplines.get("country", ())):
         if code not in known:
             meant = next((one for one, data in known.items() if code.upper() == one or code in data["names"]), "")
             guess = f" (did you mean {quote(meant)}?)" if meant else ""
             words = f"is {quote(code)}, which is no country of the list{guess}; expected some of {', '.join(known)}"
-            yield Problem(Place("helplines"), words, field=f"country[{index}]", code=Code.INVALID_SETTING)
+            yield _setting_problem("helplines", f"country[{index}]", words)
     for index, number in enumerate(helplines.get("also", ())):
         digits = digits_of(number)
         if not digits.isdecimal() or not SHORTEST <= len(digits) <= LONG:
             words = f"is {quote(number)}, which is no number; expected {SHORTEST} to {LONG} digits, as in 0131 496 0000"
-            yield Problem(Place("helplines"), words, field=f"also[{index}]", code=Code.INVALID_SETTING)
+            yield _setting_problem("helplines", f"also[{index}]", words)
 
 
 _TAKEN = "is the id of another rule, pack or check; choose one of its own"
@@ -332,14 +308,15 @@ def check_packs(own: Sequence[OwnFile]) -> list[Pack]:
         ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
         named.add(pack["check"])
         for one, path in ids:
-            is_taken = one in taken or f"{one}/".startswith(PREFIX)
-            problems += [Problem(file.place(*path), _TAKEN, one)] if is_taken else []
+            if one in taken or f"{one}/".startswith(PREFIX):
+                problems.append(Problem(file.place(*path), _TAKEN, one))
             taken.add(one)
-        begins, words = f"{pack['pack']}/", f"expected an id that begins with its pack's: {pack['pack']}/..."
-        foreign = ((one, path) for one, path in ids if path[0] == "rules" and not one.startswith(begins))
-        broken = [Problem(file.place(*path), words, one, "id") for one, path in foreign]
-        broken += _promise_problems(file, pack)
-        problems += broken
+        begins = f"{pack['pack']}/"
+        for one, path in ids:
+            if path[0] == "rules" and not one.startswith(begins):
+                words = f"expected an id that begins with its pack's: {begins}..."
+                problems.append(Problem(file.place(*path), words, one, "id"))
+        problems += _promise_problems(file, pack)
     problems += _definition_problems(own)
     if problems:
         raise CannotJudge(*problems)
@@ -435,8 +412,7 @@ def _unknown_rule_problems(off: Iterable[str], packs: Sequence[Pack]) -> Iterato
     known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
     for one in off:
         if one not in known:
-            words = f"matches no rule and no pack{suggestion(one, sorted(known))}"
-            yield Problem(Place("rules-off"), words, field=one, code=Code.INVALID_SETTING)
+            yield _setting_problem("rules-off", one, f"matches no rule and no pack{suggestion(one, sorted(known))}")
 
 
 _SIDES = {"user": ("applies", "not_in", "only_crisis_after", "void_after"), "assistant": ("for", "against")}
@@ -458,28 +434,22 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
         pack = file.content
         if "group" in pack:
             yield from _group_problems(file, checks, groups)
-        if "defines" in pack and "/" not in pack["check"]:
-            words = f"is for a check of your own, such as acme/no-discounts; {pack['check']} ships"
-            yield Problem(file.place("defines"), words, pack["pack"], "defines")
-        elif "defines" in pack and pack["check"] in seen:
-            words = f"defines {pack['check']}, which {seen[pack['check']]} defines too; keep one"
-            yield Problem(file.place("defines"), words, pack["pack"], "defines")
-        elif "defines" in pack:
-            seen[pack["check"]] = file.path
+        if "defines" in pack:
+            check, words = pack["check"], ""
+            if "/" not in check:
+                words = f"is for a check of your own, such as acme/no-discounts; {check} ships"
+            elif seen.setdefault(check, file.path) != file.path:
+                words = f"defines {check}, which {seen[check]} defines too; keep one"
+            if words:
+                yield Problem(file.place("defines"), words, pack["pack"], "defines")
+    every = named | groups
     for file in own:
-        yield from _condition_problems(file, named | groups)
-        if "defines" in file.content:
-            for field, words in _definition_faults(file.content, named | groups):
-                yield Problem(file.place(*field.split(".")), words, file.content["pack"], field)
-
-
-def _condition_problems(file: OwnFile, groups: Iterable[str]) -> Iterator[Problem]:
-    """Yield a problem for each group in a condition of a rule that no pack has: the rule would never count."""
-    known = sorted(groups)
-    for index, rule in enumerate(file.content.get("rules", ())):
-        for group in sorted(rule.get("only_if", {}).keys() - {*known}):
-            words = f"{quote(group)} is not a group of clauses{suggestion(group, known)}"
-            yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
+        for index, rule in enumerate(file.content.get("rules", ())):
+            for group in sorted(rule.get("only_if", {}).keys() - every.keys()):  # the rule would never count
+                words = f"{quote(group)} is not a group of clauses{suggestion(group, sorted(every))}"
+                yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
+        for field, words in _definition_faults(file.content, every) if "defines" in file.content else ():
+            yield Problem(file.place(*field.split(".")), words, file.content["pack"], field)
 
 
 def _group_problems(
@@ -489,8 +459,7 @@ def _group_problems(
     pack = file.content
     check, group = pack["check"], pack["group"]
     if "/" in check and check not in checks:
-        hint = suggestion(check, [*CHECKS, *checks])
-        words = f"{quote(check)} is a check that no pack defines{hint}"
+        words = f"{quote(check)} is a check that no pack defines{suggestion(check, [*CHECKS, *checks])}"
         words = f"{words}; add `defines` to one pack of it, or add the pack that has it"
         yield Problem(file.place("check"), words, pack["pack"], "check")
     elif "/" not in check and group not in groups:

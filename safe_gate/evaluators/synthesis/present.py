@@ -39,7 +39,7 @@ from safe_gate.evaluators.synthesis.definitions import (
     check_words,
     sort_checks,
 )
-from safe_gate.evaluators.synthesis.result import Part, Quality, Result, Summary, TagFigures, Verdicts
+from safe_gate.evaluators.synthesis.result import Part, Quality, Result, Summary, TagFigures
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import (
     BatchEvent,
@@ -60,6 +60,7 @@ from safe_gate.model.results import (
 )
 from safe_gate.model.spool import Spool
 
+_DISGUISED = "disguised letters, read as the ones they look like"
 _LEAST_CASES = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
 
 
@@ -112,8 +113,7 @@ def _tag_table(summary: Summary) -> Iterator[tuple[str, Table]]:
     rows: list[tuple[Words, ...]] = [
         (
             Untrusted(tag),
-            str(group.cases),
-            str(group.unexpected_failures),
+            *map(str, (group.cases, group.unexpected_failures)),
             with_interval(group.pass_rate, group.interval.low, group.interval.high),
         )
         for tag, group in _large_tags(summary)
@@ -130,24 +130,18 @@ def _notes(part: Part) -> Iterator[Phrase]:
     yield from same_reply_notes(part.same_reply, results)
     yield from only_expected_sentence([case.id for case in results if case.is_only_expected])
     if count := summary.disguised:
-        disguised = (case.id for case in results if case.disguised_letters)
-        replies = plural(count, "reply has", "replies have")
-        yield (f"{replies} disguised letters, read as the ones they look like: ", *first_few(disguised, count), ".")
+        named = first_few((case.id for case in results if case.disguised_letters), count)
+        yield (f"{plural(count, 'reply has', 'replies have')} {_DISGUISED}: ", *named, ".")
     if count := summary.not_english:
         is_judged = any(case.checks[name].applicable for case in results for name in case.unread_checks)
         anyway = "; profile spec judges them anyway" if is_judged else ""
-        foreign = (case.id for case in results if case.unread_checks)
+        named = first_few((case.id for case in results if case.unread_checks), count)
         counted = plural(count, "case is", "cases are")
-        yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
-    yield from _idle_sentences(summary.by_check, summary.cases)
-
-
-def _idle_sentences(by_check: Mapping[str, Verdicts], cases: int) -> Iterator[Phrase]:
-    """Yield a sentence on the checks that ran on no case, and one on each that judged few."""
-    if never := [f"`{name}`" for name in DEFAULT_CHECKS if name not in by_check]:
-        found = f"any of {cases} cases" if cases > 1 else "the only case"
+        yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *named, ".")
+    if never := [f"`{name}`" for name in DEFAULT_CHECKS if name not in summary.by_check]:
+        found = f"any of {summary.cases} cases" if summary.cases > 1 else "the only case"
         yield (f"{' and '.join(never)} did not run on {found}.",)
-    for name, counts in by_check.items():
+    for name, counts in summary.by_check.items():
         idle, total = counts.not_applicable, counts.passed + counts.failed + counts.not_applicable
         if 2 * idle > total:
             verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
@@ -167,28 +161,25 @@ def _labels(part: Part) -> str:
 def _check_row(name: str, summary: Summary) -> tuple[str, ...]:
     counts = summary.by_check[name]
     verdicts = map(str, (counts.passed, counts.failed, counts.not_applicable))
-    labels = summary.label_accuracy_by_check.get(name)
-    if not labels:
+    if not (labels := summary.label_accuracy_by_check.get(name)):
         return check_title(name), *verdicts, "none", "", ""
     rates = summary.quality.by_check[name]
-    alarms, misses = str(rates.false_positives), str(rates.false_negatives)
-    return check_title(name), *verdicts, f"{labels.matched} of {labels.total}", alarms, misses
+    wrong = map(str, (rates.false_positives, rates.false_negatives))
+    return check_title(name), *verdicts, f"{labels.matched} of {labels.total}", *wrong
 
 
 def _quality_table(summary: Summary) -> Iterator[tuple[str, Table]]:
     """Yield how the checks agree with labels as a table: over all cases, then tag by tag, the largest first."""
-    whole, by_tag = summary.quality.by_check, summary.quality.by_tag
-    tagged = [
-        (check_title(check), tag, rates)
-        for tag, by_check in by_tag.items()
+    whole = summary.quality.by_check
+    tagged: list[tuple[str, Words, Quality]] = [
+        (check_title(check), Untrusted(tag), rates)
+        for tag, by_check in summary.quality.by_tag.items()
         for check, rates in by_check.items()
         if rates.labels >= _LEAST_CASES
     ]
     tagged.sort(key=lambda one: -one[2].labels)
-    rows: list[tuple[Words, ...]] = [
-        (check_title(one), "all", *_quality_cells(whole[one])) for one in sort_checks(whole)
-    ]
-    rows += [(title, Untrusted(tag), *_quality_cells(rates)) for title, tag, rates in tagged]
+    every = [*((check_title(one), "all", whole[one]) for one in sort_checks(whole)), *tagged]
+    rows: list[tuple[Words, ...]] = [(title, tag, *_quality_cells(rates)) for title, tag, rates in every]
     header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
     if whole:
         what = f"by check, and by tag from {_LEAST_CASES} labels on (positive: fails the reply)"
@@ -219,18 +210,20 @@ def _case_row(case: Result) -> tuple[str | Untrusted, ...]:
 
 def finding(case: Result) -> Finding:
     """Return the finding for one case: its faults and the evidence."""
-    failed = {name: case.checks[name] for name in case.failed}
-    names = ", ".join(check_words(name) for name in failed)
+    names = ", ".join(map(check_words, case.failed))
+    failed = [(check_title(name), case.checks[name]) for name in case.failed]
+    causes = [
+        Cause(title, rule) if rule else Cause(f"{title} (no rule matches)")
+        for title, check in failed
+        for rule in dict.fromkeys(check.failing_rules) or ("",)
+    ]
     return Finding(
         case_id=Untrusted(case.id),
         severity=Severity.REVIEW if case.passed else Severity.FAILING,
         what=f"fails {names}" if failed else _outcome(case),
-        evidence=(
-            *_doubts(case),
-            *chain.from_iterable(map(evidence_phrases, failed.values())),
-        ),
+        evidence=(*_doubts(case), *chain.from_iterable(evidence_phrases(check) for _, check in failed)),
         place=case.place,
-        causes=tuple(_failure_causes(failed)) or (Cause(_outcome(case).capitalize()),),
+        causes=tuple(causes) or (Cause(_outcome(case).capitalize()),),
         groups=tuple(dict.fromkeys(case.tags)),
     )
 
@@ -249,15 +242,6 @@ def _rates(part: Part) -> Iterator[Rate]:
         yield Rate("Agreement with human labels", check_title(check), agreed.matched, agreed.total, rule)
     for tag, group in _large_tags(summary):
         yield Rate("As expected, by tag", Untrusted(tag), group.passed_as_expected, group.cases, "min-pass-rate", tag)
-
-
-def _failure_causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
-    """Yield the causes of a case: the rules that each failed check fails by."""
-    for name, check in failed.items():
-        rules = dict.fromkeys(check.failing_rules)
-        yield from (Cause(check_title(name), rule) for rule in rules)
-        if not rules:
-            yield Cause(f"{check_title(name)} (no rule matches)")
 
 
 _IF_WRONG = "If the check is wrong, change its rules or waive the failure."
@@ -294,16 +278,15 @@ def figures(part: Part | None) -> Figures:
     """Return the rates of a report, how many cases end in each way, and the step outputs."""
     if part is None:
         return Figures((), {}, {"unexpected-failures": "", "label-accuracy": ""})
-    failures, labels = part.summary.unexpected_failures, part.summary.label_accuracy
-    accuracy = str(labels.matched / labels.total) if labels.total else ""
-    outputs = {"unexpected-failures": str(failures), "label-accuracy": accuracy}
-    summary = part.summary
+    summary, labels = part.summary, part.summary.label_accuracy
     endings = {
         "passes": summary.strict_passed,
         "fails as expected": summary.expected_failures,
         "negative example passes": summary.unexpected_passes,
         "fails unexpectedly": summary.unexpected_failures,
     }
+    accuracy = str(labels.matched / labels.total) if labels.total else ""
+    outputs = {"unexpected-failures": str(summary.unexpected_failures), "label-accuracy": accuracy}
     return Figures(tuple(_rates(part)), endings, outputs)
 
 
@@ -326,7 +309,7 @@ def _doubts(case: Result) -> Iterator[Phrase]:
     """Yield the reasons not to rely on the verdicts of a case."""
     yield from no_reply_phrase(case.no_reply)
     if case.disguised_letters:
-        yield (f"{case.disguised_letters} disguised letters, read as the ones they look like",)
+        yield (f"{case.disguised_letters} {_DISGUISED}",)
     if unread := case.unread_checks:
         yield (f"not in English, which {', '.join(map(check_words, unread))} cannot read",)
 
@@ -342,11 +325,7 @@ def result_fields(result: Result, texts: JsonObject) -> Mapping[str, str]:
     return {field: f"{field_titles['assistant' if field == reply else 'user']} ({field})" for field in texts}
 
 
-_REQUIRED = {
-    "must_contain": "is asked for",
-    "must_contain_any": "is asked for",
-    "must_not_contain": "is forbidden",
-}
+_REQUIRED = {"must_contain": "is asked for", "must_contain_any": "is asked for", "must_not_contain": "is forbidden"}
 """The predicate of a sentence about a hit of a requirement."""
 
 _WHY_OTHER = {"longer": "gives way to ", "clause": "its clause counts once, by "}
@@ -403,8 +382,7 @@ def decisions(_part: Any, case: Result) -> Mapping[str, Phrase]:
     """Return how each check came to its verdict, with its label if it has one."""
     found: dict[str, Phrase] = {}
     for name, check in case.checks.items():
-        idle = () if check.applicable else (_why_not_applicable(name, check, case.cannot_read(name)),)
-        found[name] = idle or _decision(check)
+        found[name] = _decision(check) if check.applicable else (_why_idle(name, check, case.cannot_read(name)),)
         if label := case.labels.get(name):
             words = "agrees" if label.match else f"says that it {_VERDICTS[label.expected]}"
             found[name] += (f" The label {words}.",)
@@ -421,23 +399,23 @@ _NOTHING_TO_JUDGE = {
 }
 
 
-def _why_not_applicable(name: str, check: CheckResult, is_foreign: bool) -> str:
+def _why_idle(name: str, check: CheckResult, is_foreign: bool) -> str:
     if is_foreign:
         return "Not judged: the text is not in English."
     why = _NOTHING_TO_JUDGE.get(name, "the reply has no word")
-    if name not in _NOTHING_TO_JUDGE and isinstance(check.evidence, ClauseEvidence):
-        groups = check.evidence.applies
-        if groups and not count_hits(groups):
-            why = f"no clause of the message that counts is of {join_groups(groups)}"
+    applies = check.evidence.applies if isinstance(check.evidence, ClauseEvidence) else {}
+    if name not in _NOTHING_TO_JUDGE and applies and not count_hits(applies):
+        why = f"no clause of the message that counts is of {join_groups(applies)}"
     return f"Does not apply: {why}."
 
 
 def _decision(check: CheckResult) -> Phrase:
     match check.evidence:
         case ClauseEvidence(decides, _, favour, against):
-            number = plural(count_hits(against), "clause")
-            counts = f"{plural(count_hits(favour), 'clause')} for the reply and {count_hits(against)} against it"
-            return (f"{counts if favour else f'{number} against the reply'}. A reply passes with {ASKS[decides]}.",)
+            counts = f"{plural(count_hits(against), 'clause')} against the reply"
+            if favour:
+                counts = f"{plural(count_hits(favour), 'clause')} for the reply and {count_hits(against)} against it"
+            return (f"{counts}. A reply passes with {ASKS[decides]}.",)
         case WordingEvidence() as wording:
             total = len(wording.asked)
             kept = plural(total, "requirement holds", "requirements hold")
@@ -477,14 +455,15 @@ def result_event(case: Result, judgements: Sequence[Judgement], *, with_text: bo
         "as_expected": case.is_as_expected,
         "is_negative_example": case.is_negative_example,
         "tags": list(case.tags),
-        "checks": {one.by: _check(one, with_text=with_text) for one in judgements},
+        "checks": {
+            one.by: {
+                "verdict": one.outcome,
+                "rules": list(dict.fromkeys(hit.rule for hit in one.hits)),
+                **({"hits": [hit.as_quote() for hit in one.hits]} if with_text else {}),
+            }
+            for one in judgements
+        },
     }
-
-
-def _check(judgement: Judgement, *, with_text: bool) -> dict[str, Any]:
-    rules = list(dict.fromkeys(hit.rule for hit in judgement.hits))
-    hits = {"hits": [hit.as_quote() for hit in judgement.hits]} if with_text else {}
-    return {"verdict": judgement.outcome, "rules": rules, **hits}
 
 
 def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
