@@ -72,16 +72,14 @@ def test_a_recorded_output_may_hold_the_verdicts(safe_gate: SafeGate) -> None:
     refused(safe_gate("run", *BATCH), "a: judged: is recorded here and at b.outputs.jsonl:1; keep one")
 
 
-@pytest.mark.parametrize("evaluator", ["synthesis", "safe_v0"])
-def test_waivers_and_tags_excuse_a_failed_verdict(safe_gate: SafeGate, evaluator: str) -> None:
-    is_safe = evaluator == "safe_v0"
+def test_a_tag_or_a_waiver_by_the_name_of_a_verdict_excuses_it(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), judged_case("a", False), judged_case("b", False, tags=["judged/tone-fail"]))
     write_batch(Path("b.json"), safe_case("a", judged=verdict(False)))
-    flags = (*BATCH, "--max-fail-labels", "0") if is_safe else LINES
-    for name, code in (("judged/tone", 0), ("judged/tnoe", 1)):
-        waive({"id": "a", "metric" if is_safe else "check": name})
-        assert safe_gate("run", *flags).code == code
-        assert [one["id"] for one in report()["waivers"]["applied"]] == ["a"] * (not code)
+    for flags, what in ((LINES, "check"), ((*BATCH, "--max-fail-labels", "0"), "metric")):
+        for name, code in (("judged/tone", 0), ("judged/tnoe", 1)):
+            waive({"id": "a", what: name})
+            assert safe_gate("run", *flags).code == code
+            assert [one["id"] for one in report()["waivers"]["applied"]] == ["a"] * (not code)
     waive({"id": "a", "metric": "Judged/tone"})
     refused(safe_gate("run", *BATCH), "expected a recorded verdict, such as judged/tone")
 
@@ -243,24 +241,23 @@ def test_a_verdict_that_the_same_judge_changes_is_a_regression(safe_gate: SafeGa
 # --- reports -----------------------------------------------------------------------------------
 
 FORMATS = "json,markdown,html,junit,sarif,gitlab,csv,jsonl,badge"
-TEXTS = pytest.mark.parametrize("text", ["full", "none"])
 
 
-@TEXTS
-def test_hostile_reasons_and_judges_are_escaped_and_reasons_withheld(safe_gate: SafeGate, text: str) -> None:
+def test_hostile_reasons_and_judges_are_escaped_and_reasons_withheld(safe_gate: SafeGate) -> None:
     judged = {"tone": {"passed": False, "by": HOSTILE, "why": f"kanari {HOSTILE}"}}
     write_cases(Path("c.jsonl"), turn("a", judged=judged))
     write_batch(Path("b.json"), safe_case("a", judged=judged))
-    ran = safe_gate("run", *LINES, *BATCH, "--reports", FORMATS, "--text", text)
-    assert ran.code == 1
-    written = {path.name: path.read_text("utf-8") for path in Path("reports").iterdir()}
-    for name, words in {**written, "log": ran.log}.items():
-        assert "\x1b" not in words, name
-        assert "\u202e" not in words or name.endswith((".json", ".sarif")), name
-        assert "<img src=x>" not in words or name.endswith(("json", "jsonl", "csv", "sarif")) or name == "log", name
-        assert text == "full" or "kanari" not in words, name
-    assert any("kanari" in words for words in written.values()) == (text == "full")
-    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+    for text in ("full", "none"):
+        ran = safe_gate("run", *LINES, *BATCH, "--reports", FORMATS, "--text", text)
+        assert ran.code == 1
+        written = {path.name: path.read_text("utf-8") for path in Path("reports").iterdir()}
+        for name, words in {**written, "log": ran.log}.items():
+            assert "\x1b" not in words, name
+            assert "\u202e" not in words or name.endswith((".json", ".sarif")), name
+            assert "<img src=x>" not in words or name.endswith(("json", "jsonl", "csv", "sarif")) or name == "log", name
+            assert text == "full" or "kanari" not in words, name
+        assert any("kanari" in words for words in written.values()) == (text == "full")
+        assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
 def test_events_and_notebooks_show_verdicts(safe_gate: SafeGate) -> None:
