@@ -41,7 +41,6 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
     ("name", "before", "after", "what"),
     [
         ("max_regressions", 3, None, "looser"),
-        ("max_score_drop", 0.1, 0.2, "looser"),
         ("strict_ah", True, False, "looser"),
         ("turns", "all", "last", "looser"),
         ("context", 2, 1, "looser"),
