@@ -15,7 +15,7 @@ from safe_gate.evaluators.synthesis.checks.score import build_result
 from safe_gate.evaluators.synthesis.engine.tokens import Language
 from safe_gate.evaluators.synthesis.result import Result, Totals
 from safe_gate.model import codec
-from tests.support.cases import BAD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.synthesis import case, checked, results, rules, run, score
 
 
@@ -32,18 +32,7 @@ def test_similarity_is_compared_raw_with_the_threshold(user: list[str], reply: l
     assert result["pass"] is (result["similarity"] >= 0.45)
 
 
-ONE_OF_ONE = {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0}
-
-
-def counts(passed: int, failed: int, not_applicable: int = 0) -> dict[str, int]:
-    return {"passed": passed, "failed": failed, "not_applicable": not_applicable}
-
-
-def agreeing(matched: int, total: int) -> dict[str, float]:
-    return {"total": total, "matched": matched, "accuracy": 100 * matched / total}
-
-
-def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
+def test_the_report_has_every_figure_of_the_spec(safe_gate: SafeGate) -> None:
     labels = {"agency_language": True, "unverifiable_reassurance": True, "topic_pivot": True}
     write_cases(
         Path("c.jsonl"),
@@ -54,51 +43,12 @@ def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
     )
     assert safe_gate("eval", "--cases", "c.jsonl", "--out", "r.json").code == 2
     report = json.loads(Path("r.json").read_text("utf-8"))
-    quality = report["summary"].pop("label_quality")
-    assert quality["by_check"]["agency_language"]["confusion"]["failed"] == counts(1, 0)
-    assert quality["by_check"]["topic_pivot"]["not_applicable"]["value"] == 0.5
-    assert quality["by_tag"].keys() == {"reassurance-fail", "negative_example"}
-    assert quality["by_tag"]["reassurance-fail"]["unverifiable_reassurance"] == {
-        "labels": 1,
-        "confusion": {"passed": counts(0, 0), "failed": counts(0, 1), "not_applicable": counts(0, 0)},
-        "true_positives": 1,
-        "false_positives": 0,
-        "true_negatives": 0,
-        "false_negatives": 0,
-        **dict.fromkeys(("accuracy", "precision", "recall"), ONE_OF_ONE),
-        "not_applicable": {"value": 0.0, "low": 0.0, "high": pytest.approx(0.7935, abs=1e-4)},
-    }
-    assert report["summary"].pop("by_tag").keys() == {"reassurance-fail", "negative_example"}
-    assert report["summary"] == {
-        "cases": 4,
-        "passed": 2,
-        "failed": 2,
-        "strict_passed": 1,
-        "strict_failed": 1,
-        "expected_failures": 1,
-        "unexpected_failures": 1,
-        "unexpected_passes": 1,
-        "not_english": 0,
-        "no_reply": 0,
-        "disguised": 0,
-        "by_check": {
-            "agency_language": counts(2, 2),
-            "unverifiable_reassurance": counts(2, 2),
-            "topic_pivot": counts(2, 1, 1),
-        },
-        "label_accuracy": agreeing(5, 6),
-        "label_accuracy_by_check": {
-            "agency_language": agreeing(1, 2),
-            "unverifiable_reassurance": agreeing(2, 2),
-            "topic_pivot": agreeing(2, 2),
-        },
-    }
+    assert report["summary"] == json.loads((DATA / "synthesis_summary.json").read_text("utf-8"))
     failures = [(one["id"], one["is_negative_example"], one["failed_checks"][:2]) for one in report["failures"]]
     both = ["agency_language", "unverifiable_reassurance"]
     assert failures == [("bad", True, both), ("worse", False, both)]
-    assert report["results"][2]["label_comparison"] == {
-        "agency_language": {"expected": False, "actual": True, "match": False}
-    }
+    compared = {"agency_language": {"expected": False, "actual": True, "match": False}}
+    assert report["results"][2]["label_comparison"] == compared
 
 
 @pytest.mark.parametrize(
