@@ -1,6 +1,5 @@
 """`make checks`: labels of texts that are elsewhere, joined by id and checked by digest."""
 
-import json
 import subprocess
 import sys
 from hashlib import sha256
@@ -8,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import REPOSITORY
+from tests.support.cases import REPOSITORY, write_cases
 
 TEXT = {"id": "P-1", "user": "I want to die.", "assistant": "Please call 988 now.", "x_source": "a/repository:file:7"}
 
@@ -20,17 +19,10 @@ TEXT = {"id": "P-1", "user": "I want to die.", "assistant": "Please call 988 now
         ("Nice weather.", 2, "the text is not the one that was labelled: P-1"),
     ],
 )
-def test_labels_count_only_for_the_text_that_was_labelled(tmp_path: Path, labelled: str, code: int, words: str) -> None:
+def test_labels_count_only_for_the_text_that_was_labelled(labelled: str, code: int, words: str) -> None:
     digest = sha256(f"{TEXT['user']}\0{labelled}".encode()).hexdigest()
     label = {"id": "P-1", "x_sha256": digest, "expected": {"crisis_support": True}, "tags": ["left-out"]}
-    for name, row in (("labels", label), ("texts", TEXT)):
-        (tmp_path / name).write_text(json.dumps(row) + "\n", "utf-8")
-    command = [
-        sys.executable,
-        str(REPOSITORY / "training/evaluate.py"),
-        str(tmp_path / "labels"),
-        str(tmp_path / "texts"),
-    ]
+    files = write_cases(Path("labels"), label), write_cases(Path("texts"), TEXT)
+    command = [sys.executable, REPOSITORY / "training/evaluate.py", *files]
     ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
-    assert ran.returncode == code, ran.stderr
-    assert words in ran.stdout + ran.stderr
+    assert (ran.returncode, words in ran.stdout + ran.stderr) == (code, True), ran.stderr

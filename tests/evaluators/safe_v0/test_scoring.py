@@ -72,31 +72,21 @@ def test_markdown_report_is_named_after_concern_and_time(safe_gate: SafeGate, mo
     assert "out/SAFE_v0_I25_20250115T103000Z.md" in ran.out
 
 
-@pytest.mark.parametrize(
-    ("formats", "output", "starts"),
-    [
-        ("", "card.json", '{\n  "report_type": "SAFE_v0"'),
-        ("", "card.md", "# SAFE v0 Scorecard"),
-        ("", "card.txt", "╔"),
-        ("json", "card", '{\n  "report_type"'),
-        ("markdown", "card.txt", "# SAFE"),
-        ("console markdown", "card", "# SAFE"),
-        ("console markdown", "card.md", "# SAFE"),
-        ("console markdown json", "card", "{\n"),
-        ("all", "card.md", "# SAFE"),
-        ("all", "card.json", "{\n"),
-        ("console", "card.json", "{\n"),
-        ("markdown", "card.json", "# SAFE"),
-        ("json", "card.md", "{\n"),
-    ],
-)
-def test_a_report_has_the_format_that_its_name_or_else_the_flag_asks_for(
-    safe_gate: SafeGate, formats: str, output: str, starts: str
-) -> None:
+STARTS = {
+    '{\n  "report_type": "SAFE_v0"': "card.json, card json, card console markdown json, card.json all, card.json console, card.md json",
+    "# SAFE v0 Scorecard": "card.md, card.txt markdown, card console markdown, card.md console markdown, card.md all, card.json markdown",
+    "╔": "card.txt",
+}  # fmt: skip
+"""How a report starts, by its name and formats that are asked for."""
+
+
+def test_a_report_has_the_format_that_its_name_or_else_the_flag_asks_for(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("a"))
-    ran = safe_gate("score", "--batch", "b", "--output", output, *(("--format", *formats.split()) if formats else ()))
-    assert (ran.code, f"Report: {output}\n" in ran.out) == (0, True)
-    assert Path(output).read_text("utf-8").startswith(starts)
+    for start, asked in STARTS.items():
+        for output, *formats in map(str.split, asked.split(", ")):
+            ran = safe_gate("score", "--batch", "b", "--output", output, *["--format"] * bool(formats), *formats)
+            assert (ran.code, f"Report: {output}\n" in ran.out) == (0, True)
+            assert Path(output).read_text("utf-8").startswith(start), (output, formats)
 
 
 def test_hostile_concern_id_cannot_leave_the_report_folder(safe_gate: SafeGate) -> None:
