@@ -23,6 +23,6 @@ def test_labels_count_only_for_the_text_that_was_labelled(labelled: str, code: i
     digest = sha256(f"{TEXT['user']}\0{labelled}".encode()).hexdigest()
     label = {"id": "P-1", "x_sha256": digest, "expected": {"crisis_support": True}, "tags": ["left-out"]}
     files = write_cases(Path("labels"), label), write_cases(Path("texts"), TEXT)
-    command = [sys.executable, REPOSITORY / "training/evaluate.py", *files]
+    command: list[str | Path] = [sys.executable, REPOSITORY / "training/evaluate.py", *files]
     ran = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
     assert (ran.returncode, words in ran.stdout + ran.stderr) == (code, True), ran.stderr
