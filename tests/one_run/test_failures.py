@@ -136,7 +136,7 @@ def test_an_unreadable_command_line_leaves_the_last_reports_but_in_actions(
     assert not Path("--cases").exists(), "which is no folder for reports, but the next flag"
 
 
-NO_OBJECT = "expected an object of settings"
+NO_OBJECT, OUT = "expected an object of settings", '{"report-dir": "out", "comment": "never"}'
 # What is wrong with a second run: flags, what the config file holds, variables, and words.
 WRONG = [
     *(((), content, {}, NO_OBJECT) for content in ("null", "true", "5", "[]")),
@@ -144,8 +144,8 @@ WRONG = [
         ((), "{}", {"SOURCE_DATE_EPOCH": one}, "SOURCE_DATE_EPOCH")
         for one in ("-1", "1_0", "253402300800", "1e3", "\u0661")
     ),
-    (("--max-fail-labels", "x"), "{}", {}, "--max-fail-labels"),
-    (("--nonsense", "--report-dir", "reports"), "{}", {"GITHUB_ACTIONS": "true"}, "--nonsense"),
+    (("--max-fail-labels", "x"), OUT, {}, "--max-fail-labels"),
+    (("--nonsense", "--report-dir", "out"), OUT, {"GITHUB_ACTIONS": "true"}, "--nonsense"),
     (("--rules-off", "nothing"), "{}", {}, "rules-off: nothing"),
 ]
 
@@ -155,12 +155,15 @@ def test_no_earlier_verdict_stands_beside_settings_that_are_refused(
     safe_gate: SafeGate, monkeypatch: Patch, flags: tuple[str, ...], config: str, variables: dict[str, str], words: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
+    path = "out/safe-gate.json" if config == OUT else "reports/safe-gate.json"
+    Path("safe.config.json").write_text(OUT if config == OUT else "{}", "utf-8")
     assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    assert report(path)["verdict"] == "pass"
     Path("safe.config.json").write_text(config, "utf-8")
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     refused(safe_gate("run", "--cases", "c.jsonl", *flags), words)
-    assert report()["verdict"] == "error"
+    assert report(path)["verdict"] == "error"
 
 
 def test_no_earlier_verdict_stands_beside_a_report_that_cannot_be_written_or_a_refused_merge(
