@@ -4,7 +4,7 @@ A phrase is written as tokens with blanks between them:
   word        that token; `calm*` any that begins so, `*ing` any that ends so
   {class}     a member of a word class: a phrase itself, most often one word
   (a|b c|)    one of several phrases; an empty one makes the others optional
-  _  _0-3     any token, or zero to three of them, within the clause; `_*` any number
+  _  _0-3     any token, or zero to three of them, within the clause
   <num>       any number
   ^  $        the start and the end of a clause; "and", "so" or "please" before it does not change that
   ^^          the start of a clause with nothing before it
@@ -39,17 +39,17 @@ STARTS = ("^", "^^")
 """The signs for the start of a clause, which only begin a phrase."""
 
 _PIECE = re.compile(r"\{[a-z_]+\}|[()|]|[^\s()|{}]+")
-_GAP = re.compile(r"_(?:(\d+)-(\d+)|(\*))?")
+_GAP = re.compile(r"_(?:(\d+)-(\d+))?")
 _WORD = re.compile(r"\*?[^\W_]+\*?|'s|<num>|%|\$|[,;:—!?.\"]")
 _LONGEST_GAP = 30
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Any `least` to `most` tokens of a clause; without a bound where `most` is None."""
+    """Any `least` to `most` tokens of a clause."""
 
     least: int
-    most: int | None
+    most: int
 
 
 Item = str | Gap | tuple["Sequence_", ...]
@@ -111,8 +111,6 @@ def _parse_options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...
 
 
 def _parse_gap(gap: re.Match[str]) -> Gap:
-    if gap[3]:
-        return Gap(0, None)
     least, most = int(gap[1] or 1), int(gap[2] or 1)
     if not least <= most <= _LONGEST_GAP or not most:
         raise ValueError(f"holds the gap {gap[0]}; expected such as _0-3, up to {_LONGEST_GAP}")
@@ -164,7 +162,7 @@ class Network(NamedTuple):
     number; `meanings[n]` are the labels that take word n. `places[n]` lead on from place n, two numbers each: a label,
     and the place that it leads to. Behind `_ENDS` is a phrase that ends at the place, by its number in its list: twice
     that, and one more if the phrase ends a token earlier. Behind `_GAPS` is the number of a gap in `gaps`: there are
-    the fewest and the most tokens, 0 for any number, and the place behind them.
+    the fewest and the most tokens, and the place behind them.
     """
 
     lists: Sequence[str]
@@ -268,7 +266,7 @@ class _Compiler:
             self._places.append([])
             if isinstance(what, Gap):
                 pair = _GAPS, len(self._gaps)
-                self._gaps.append((max(what.least, 1), what.most or 0, node))
+                self._gaps.append((max(what.least, 1), what.most, node))
             else:
                 pair = self._labels.setdefault(what, len(self._labels) + _GAPS), node
             for source in sources:
@@ -314,11 +312,10 @@ class _State(dict[_Meaning, "_State | None"]):
     """A set of places, with the states that tokens asked for so far lead to.
 
     `labels` are those that lead on. `ends` are the phrases that may end here, each with how many tokens earlier: 1
-    behind `$`, which is no token. `leaps` are the gaps after it, those with a bound apart. `is_plain` says that it has
-    neither.
+    behind `$`, which is no token. `gaps` are the gaps after it. `is_plain` says that it has neither.
     """
 
-    __slots__ = ("_automaton", "_targets", "ends", "is_plain", "labels", "leaps")
+    __slots__ = ("_automaton", "_targets", "ends", "gaps", "is_plain", "labels")
     __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
 
     def __init__(self, automaton: Automaton, places: Iterable[int]) -> None:
@@ -330,10 +327,9 @@ class _State(dict[_Meaning, "_State | None"]):
         for label, target in zip(pairs, pairs, strict=True):
             self._targets.setdefault(label, []).append(target)
         self.ends = tuple({(end // 2, end % 2) for end in self._targets.pop(_ENDS, ())})
-        gaps = [*map(network.gaps.row, self._targets.pop(_GAPS, ()))]
-        apart = [gap for gap in gaps if gap[1]], [gap for gap in gaps if not gap[1]]
-        self.leaps = tuple(_Leap(automaton, some) for some in apart if some)
-        self.is_plain = not self.ends and not self.leaps
+        gaps = self._targets.pop(_GAPS, None)
+        self.gaps = _Gaps(automaton, [*map(network.gaps.row, gaps)]) if gaps else None
+        self.is_plain = not self.ends and not gaps
         self.labels = frozenset(self._targets)
 
     def __missing__(self, meaning: _Meaning) -> _State | None:
@@ -359,31 +355,24 @@ after = _State.__getitem__
 """Return the state that a token leads to. Square brackets take several times as long for a subclass of `dict`."""
 
 
-class _Leap:
+class _Gaps:
     """The gaps after a state, each with the fewest and the most tokens and the place behind it.
 
-    `most` is the most tokens of any of them, None if there is no bound; then there is none for each of them.
+    `most` is the most tokens of any of them, and `behind` are the places behind all of them.
     """
 
-    __slots__ = ("_automaton", "_by_length", "_gaps", "_state", "most")
+    __slots__ = ("_automaton", "_by_length", "_gaps", "behind", "most")
 
     def __init__(self, automaton: Automaton, gaps: Sequence[Sequence[int]]) -> None:
         self._automaton, self._gaps = automaton, gaps
-        self.most = max(most for _, most, _ in gaps) or None
-        self._state: _State | None = None
+        self.most = max(most for _, most, _ in gaps)
+        self.behind = automaton.state(frozenset(place for _, _, place in gaps))
         self._by_length: dict[int, _State | None] = {}
-
-    @property
-    def state(self) -> _State:
-        """The places behind all the gaps."""
-        if self._state is None:
-            self._state = self._automaton.state(frozenset(place for _, _, place in self._gaps))
-        return self._state
 
     def after(self, length: int) -> _State | None:
         """Return the places behind those gaps that may have a length."""
         if length not in self._by_length:
-            places = [place for least, most, place in self._gaps if least <= length <= (most or length)]
+            places = [place for least, most, place in self._gaps if least <= length <= most]
             self._by_length[length] = self._automaton.state(frozenset(places)) if places else None
         return self._by_length[length]
 
@@ -449,7 +438,7 @@ class Walker:
         """
         walk = _Walk(words, self._meanings)
         starts: Container[int] = {0, *compress(count(1), map(_STARTERS.__contains__, words))}  # of clauses
-        if self._begin.leaps:  # a phrase begins with a gap
+        if self._begin.gaps:  # a phrase begins with a gap
             starts = range(len(words))
         for start, first in enumerate(map(self._begin.__getitem__, walk.meanings)):
             state, at = (self._begin_after(words, start), start) if start in starts else (first, start + 1)
@@ -498,7 +487,6 @@ class _Walk:
         self._stops = [*compress(count(), map(_STOPS.__contains__, words))]
         self._pending: deque[tuple[_State, int]] = deque()
         self._seen: set[tuple[_State, int]] = set()
-        self._leapt: dict[tuple[_Leap, int], int] = {}
 
     def ends(self, begin: _State, at: int) -> list[tuple[int, int, int]]:
         """Return where phrases end that are in a state before a token: the token, the phrase, how far earlier it ends.
@@ -510,39 +498,28 @@ class _Walk:
         while state is not None:
             if state.ends:
                 found += [(at, phrase, back) for phrase, back in state.ends]
-            if state.leaps:
-                self._leap(state, at)
+            if state.gaps:
+                self._leap(state.gaps, at)
             state = after(state, self.meanings[at]) if state.labels else None
             at += 1
             if state is None and self._pending:
                 state, at = self._pending.popleft()
         if len(found) > 1:
             found.sort(key=_end_order)
-        if self._seen:
-            self._seen.clear()
-            self._leapt.clear()
+        self._seen.clear()
         return found
 
-    def _leap(self, state: _State, at: int) -> None:
-        """Add what goes on behind the gaps that a state before a token has."""
+    def _leap(self, gaps: _Gaps, at: int) -> None:
+        """Add what goes on behind the gaps before a token."""
         stop = self._stops[bisect_left(self._stops, at)]  # no gap holds a token that ends a clause
-        for leap in state.leaps:
-            last = stop
-            if leap.most is not None:
-                last = min(stop, at + leap.most)
-            elif self._leapt.get((leap, stop), at + 1) <= at:
-                continue  # a gap without a bound that began earlier in the clause has seen all
-            else:
-                self._leapt[leap, stop] = at
-            behind = leap.state
-            for place in range(at + 1, last + 1):
-                if not behind.is_plain or after(behind, self.meanings[place]) is not None:
-                    self._add(leap.after(place - at), place)
-
-    def _add(self, state: _State | None, at: int) -> None:
-        if state is not None and (state, at) not in self._seen:
-            self._seen.add((state, at))
-            self._pending.append((state, at))
+        behind = gaps.behind
+        for place in range(at + 1, min(stop, at + gaps.most) + 1):
+            if behind.is_plain and after(behind, self.meanings[place]) is None:
+                continue  # as most do
+            state = gaps.after(place - at)
+            if state is not None and (state, place) not in self._seen:
+                self._seen.add((state, place))
+                self._pending.append((state, place))
 
 
 def _end_order(end: tuple[int, int, int]) -> tuple[int, int, int]:

@@ -128,7 +128,7 @@ def naive(phrase: str, words: Sequence[str]) -> list[PhraseHit]:
     return [PhraseHit(0, at, end) for at, end in ends.items() if end]
 
 
-ITEMS = st.sampled_from([*"a b you {you} {soon} {deep} _ _0-2 _* (a|{you}) calm* *ing <num> ,".split(), "(a|b c|)"])
+ITEMS = st.sampled_from([*"a b you {you} {soon} {deep} _ _0-2 (a|{you}) calm* *ing <num> ,".split(), "(a|b c|)"])
 PHRASES = st.builds(
     lambda start, items, end: " ".join([*start, "a", *items, *end]),
     st.sampled_from([[], ["^"], ["^^"], ["_0-1"], ["(b|)"]]),
@@ -167,7 +167,7 @@ def test_a_context_is_found_right_before_and_right_after_a_place(
 @pytest.mark.parametrize(
     ("phrase", "text", "found"),
     [
-        ("a _* c _* b", "a c c b", [(0, 4)]),  # a gap without a bound that began earlier has seen all
+        ("a _0-9 c _0-9 b", "a c c b", [(0, 4)]),
         ("a _2-3 b", "a x b c b", [(0, 5)]),  # the first b is too near
     ],
 )
@@ -197,7 +197,7 @@ def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     [
         ("", "is empty"),
         ("(a|)", "matches nothing at all, too"),
-        ("_*", "matches nothing at all, too"),
+        ("_0-3", "matches nothing at all, too"),
         ("a {nobody}", "names the unknown word class {nobody}"),
         ("a (b", "opens a bracket that nothing closes"),
         ("a b)", "closes a bracket that none opens"),

@@ -128,7 +128,7 @@ def test_a_table_that_is_cut_or_longer_is_not_read(end: int | None, more: bytes)
 
 def test_a_table_is_the_network_that_was_written() -> None:
     made = phrases.compile_lists(
-        {"a": ["{you} _0-2 calm*", "^ a (b|c|)"], "b": ["*ing _* x $", "<num> is"]}, {"you": ["you", "u all"]}
+        {"a": ["{you} _0-2 calm*", "^ a (b|c|)"], "b": ["*ing _0-3 x $", "<num> is"]}, {"you": ["you", "u all"]}
     )
     content = phrases.network_bytes(made, "k", {"beside": "a"})
     found = phrases.network_from_bytes(content, "k")
