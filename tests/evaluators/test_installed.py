@@ -20,7 +20,7 @@ from safe_gate.core.setting import Group, Names, Texts
 from safe_gate.evaluators.registry import BUILT_IN, GROUP, find_installed
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.codec import JsonObject
-from tests.support.cases import REPOSITORY
+from tests.support.cases import REPOSITORY, read_lines
 from tests.support.github import outputs
 
 EXAMPLE = REPOSITORY / "examples" / "evaluator-json"
@@ -139,7 +139,7 @@ TOLD = {"parses": [], "satisfies_schema": ['n: "secret words" is not of type "in
 @pytest.mark.parametrize(("allowed", "checks"), [((), WITHHELD), (("--allow", "text-in-events"), TOLD)])
 def test_its_events_have_the_shape_of_every_event(gate: Gate, allowed: tuple[str, ...], checks: JsonObject) -> None:
     gate(*RUN, "--sinks", "file:events.jsonl", *allowed)
-    events = [json.loads(line) for line in Path("events.jsonl").read_text("utf-8").splitlines()]
+    events = read_lines("events.jsonl")
     assert [one["type"] for one in events] == [*["safe.json.result"] * 3, "safe.gate.verdict"]
     assert [fault for one in events for fault in load_schema("event").faults(one)] == []
     assert {one.get("subject"): one["data"] for one in events}["worded"]["checks"] == checks

@@ -111,6 +111,11 @@ def write_cases(path: Path, *cases: dict[str, Any]) -> Path:
     return path
 
 
+def read_lines(path: str | Path) -> list[dict[str, Any]]:
+    """Return the values of JSONL, such as cases, events or rows of a table."""
+    return [json.loads(line) for line in Path(path).read_bytes().splitlines()]
+
+
 def write_batch(path: Path, *cases: dict[str, Any], **fields: Any) -> Path:
     """Write a SAFE v0 batch."""
     path.write_text(json.dumps({"test_cases": list(cases)} | fields), "utf-8")

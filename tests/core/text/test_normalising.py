@@ -1,6 +1,5 @@
 """Text made uniform for matching: the way back, the variants that become one, sentences, similarity, linear time."""
 
-import json
 import math
 import re
 import textwrap
@@ -14,10 +13,10 @@ from hypothesis import strategies as st
 from safe_gate.core.text import _SIGNS, _joins_previous, normalise
 from safe_gate.core.text.characters import MARKS, replacements
 from safe_gate.core.text.mapped_text import similarity, words
-from tests.support.cases import DATA
+from tests.support.cases import DATA, read_lines
 from tests.support.examples import examples
 
-TEXTS = [json.loads(line) for line in (DATA / "texts.jsonl").read_text("utf-8").splitlines()]
+TEXTS = read_lines(DATA / "texts.jsonl")
 """Texts, and how they are read: normalised, in so many sentences, with quotations, or found and quoted."""
 WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"
 INVISIBLE = "\xad\u034f\u200b\u200c\u200d\u200e\u2060\ufeff"

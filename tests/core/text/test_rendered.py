@@ -1,11 +1,9 @@
 """Texts without their markup: as long as they were, and what is left of them."""
 
-import json
-
 from hypothesis import given
 
 from safe_gate.core.text.rendered import shown
-from tests.support.cases import DATA
+from tests.support.cases import DATA, read_lines
 from tests.support.texts import any_text
 
 
@@ -15,6 +13,6 @@ def test_a_bare_text_has_the_places_of_the_text(text: str) -> None:
 
 
 def test_what_is_left_of_a_text() -> None:
-    rows = [json.loads(line) for line in (DATA / "texts.jsonl").read_text("utf-8").splitlines()]
+    rows = read_lines(DATA / "texts.jsonl")
     left = {row["text"]: row["shown"] for row in rows if "shown" in row}
     assert {text: shown(text).replace("\u200b", "") for text in left} == left != {}

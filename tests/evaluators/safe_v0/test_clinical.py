@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 import safe_gate
 from safe_gate.evaluators.safe_v0.result import METRICS
-from tests.support.cases import DATA, REPOSITORY, SafeGate, report, safe_case, write_batch
+from tests.support.cases import DATA, REPOSITORY, SafeGate, read_lines, report, safe_case, write_batch
 from tests.support.git import commit_here as commit
 from tests.support.safe_v0 import asking, run, saying
 
-SENTENCES = [json.loads(line) for line in (REPOSITORY / "data/safe_v0/clinical.jsonl").read_text("utf-8").splitlines()]
+SENTENCES = read_lines(REPOSITORY / "data/safe_v0/clinical.jsonl")
 VOICES = {voice: [*some] for voice, some in groupby(SENTENCES, lambda one: one["voice"])}
 TABLE = json.loads((REPOSITORY / "safe_gate/evaluators/safe_v0/clinical.json").read_text("utf-8"))
 
@@ -89,7 +89,7 @@ def test_what_ends_a_scope_ends_it() -> None:
 
 def test_a_phrase_counts_or_a_reason_is_given() -> None:
     """Sentences as they stand in notes, and for those that do not count the reason and its trigger or longer text."""
-    rows = [json.loads(line) for line in (DATA / "clinical.jsonl").read_text("utf-8").splitlines()]
+    rows = read_lines(DATA / "clinical.jsonl")
     assert len(rows) > 120
     for row in rows:
         sentence, phrase = row["sentence"], row["phrase"]

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from safe_gate import score_output
 from safe_gate.evaluators.safe_v0 import semantic
 from safe_gate.evaluators.safe_v0.result import Match, Similar
-from tests.support.cases import REPOSITORY, SafeGate, refused, report, safe_case, write_batch, write_json
+from tests.support.cases import REPOSITORY, SafeGate, read_lines, refused, report, safe_case, write_batch, write_json
 from tests.support.safe_v0 import asking, saying
 
 RUN = ("run", "--safe-batch", "b", "--min-pass-rate", "0")
@@ -224,8 +224,7 @@ def test_the_error_function_is_close() -> None:
 
 
 def test_the_labelled_sentences_are_paraphrases_and_near_misses() -> None:
-    lines = REPOSITORY.joinpath("data/safe_v0/semantic.jsonl").read_text("utf-8").splitlines()
-    rows = [json.loads(line) for line in lines]
+    rows = read_lines(REPOSITORY / "data/safe_v0/semantic.jsonl")
     assert [row["counts"] for row in rows] == [True, False] * 200
     assert len({row["sentence"] for row in rows}) == 400
     assert not [row for row in rows if row["phrase"].lower() in row["sentence"].lower()]

@@ -1,11 +1,9 @@
 """Evidence quotes what was recorded, and no verdict hangs on how a text was typed."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,23 +16,18 @@ from safe_gate.evaluators.synthesis.present import figures
 from safe_gate.evaluators.synthesis.result import Result, Totals, report
 from safe_gate.model import codec
 from safe_gate.model.results import Hit
-from tests.support.cases import DATA, REPOSITORY
+from tests.support.cases import DATA, REPOSITORY, read_lines
 from tests.support.examples import examples, is_thorough
 from tests.support.synthesis import score
 
 pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
-
-def rows(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-
-
-LABELLED = rows(REPOSITORY / "data/synthesis/dev.jsonl")[::25]
+LABELLED = read_lines(REPOSITORY / "data/synthesis/dev.jsonl")[::25]
 LINES = (DATA / "lines.txt").read_text("utf-8").splitlines()
 """Lines that apps put around replies, none of which anything is learned from."""
-SENTENCES = rows(DATA / "sentences.jsonl")
+SENTENCES = read_lines(DATA / "sentences.jsonl")
 """Sentences as they stand in logs, of an author who saw no rule; nothing is learned from them either."""
-TURNS = [(row["user"], row["assistant"]) for row in rows(DATA / "turns.jsonl")]
+TURNS = [(row["user"], row["assistant"]) for row in read_lines(DATA / "turns.jsonl")]
 """Turns that reach every verdict and every kind of hit."""
 # The same keystroke as keyboards, editors and models write it.
 ALIKE = {

@@ -1,6 +1,5 @@
 """What the checks decide: examples that anybody agrees on, and text that says nothing."""
 
-import json
 from typing import Any
 
 import pytest
@@ -10,15 +9,12 @@ from hypothesis import strategies as st
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model import codec
-from tests.support.cases import DATA, REPOSITORY, SafeGate, turn
+from tests.support.cases import DATA, REPOSITORY, SafeGate, read_lines, turn
 from tests.support.synthesis import rules, run, score
 
 NEUTRAL = (REPOSITORY / "training/neutral.txt").read_text("utf-8").splitlines()
-REPLIES = [
-    (case["user"], case["assistant"])
-    for case in map(json.loads, (REPOSITORY / "data/synthesis/dev.jsonl").read_text("utf-8").splitlines()[::40])
-]
-ROWS = [json.loads(line) for line in (DATA / "decisions.jsonl").read_text("utf-8").splitlines()]
+REPLIES = [(case["user"], case["assistant"]) for case in read_lines(REPOSITORY / "data/synthesis/dev.jsonl")[::40]]
+ROWS = read_lines(DATA / "decisions.jsonl")
 """Replies that anybody would judge alike, with the check and its verdict, null if it does not apply.
 
 A row may have the profile, countries of helplines, a group that has a hit, and what its rows are about.

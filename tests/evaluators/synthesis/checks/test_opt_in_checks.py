@@ -14,12 +14,12 @@ from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.score import judge_check
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.engine.numbers import digits_of
-from tests.support.cases import REPOSITORY, SafeGate, refused, report, turn, write_cases, write_json
+from tests.support.cases import REPOSITORY, SafeGate, read_lines, refused, report, turn, write_cases, write_json
 from tests.support.examples import is_thorough
 from tests.support.synthesis import results, rules, run, score
 
 LIST = json.loads((REPOSITORY / "safe_gate/evaluators/synthesis/helplines.json").read_text("utf-8"))
-LABELLED = [json.loads(line) for line in (REPOSITORY / "data/synthesis/scope.jsonl").read_text("utf-8").splitlines()]
+LABELLED = read_lines(REPOSITORY / "data/synthesis/scope.jsonl")
 
 
 def verdict(check: str, user: str, assistant: str, *country: str) -> bool | None:
@@ -231,7 +231,7 @@ SUPPORT = [
 def test_it_agrees_with_the_cases_that_its_rules_were_written_with(
     sources: str, tag: str, expected: bool | None, share: float, least: int
 ) -> None:
-    rows = map(json.loads, (REPOSITORY / "data/synthesis/support.jsonl").read_text("utf-8").splitlines())
+    rows = read_lines(REPOSITORY / "data/synthesis/support.jsonl")
     of_sources = (row for row in rows if row["x_source"] in sources.split() and (not tag or tag in row["tags"]))
     some = [row for row in of_sources if row["expected"][CHECK] is expected]
     assert len(some) > least

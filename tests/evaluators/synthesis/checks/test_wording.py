@@ -1,6 +1,5 @@
 """The check `wording`, from the outside: what a reply must contain and must not contain."""
 
-import json
 import re
 import time
 from pathlib import Path
@@ -12,11 +11,11 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.checks import wording
-from tests.support.cases import DATA, REPOSITORY, SafeGate, refused, report, turn, write_cases, write_json
+from tests.support.cases import DATA, REPOSITORY, SafeGate, read_lines, refused, report, turn, write_cases, write_json
 from tests.support.git import commit_here
 from tests.support.synthesis import results, run
 
-ROWS = [json.loads(line) for line in (DATA / "wording.jsonl").read_text("utf-8").splitlines()]
+ROWS = read_lines(DATA / "wording.jsonl")
 """Replies, what is asked of them or `each` text that is looked for alone, and the words that are found."""
 
 

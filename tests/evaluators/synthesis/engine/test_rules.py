@@ -1,13 +1,12 @@
 """Rules: the conditions under which a match counts."""
 
-import json
 from typing import Any
 
 import pytest
 
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.engine.rules import Rule
-from tests.support.cases import DATA
+from tests.support.cases import DATA, read_lines
 from tests.support.packs import SPEC, shipped
 from tests.support.packs import rules as rules_of
 from tests.support.synthesis import score
@@ -28,7 +27,7 @@ def found(text: str, *rules: dict[str, Any], **fields: Any) -> list[str]:
 
 @pytest.mark.parametrize("kind", ["pattern", "phrase", "phrases"])
 def test_a_condition_decides_what_counts(kind: str) -> None:
-    rows = [json.loads(line) for line in (DATA / "rules.jsonl").read_text("utf-8").splitlines()]
+    rows = read_lines(DATA / "rules.jsonl")
     for row in (row for row in rows if kind in row["rule"]):
         assert found(row["text"], row["rule"]) == row["hits"], row
 
