@@ -33,7 +33,8 @@ from safe_gate.evaluators.synthesis.engine.rules import (
     contexts_of_rules,
     rule_faults,
 )
-from safe_gate.evaluators.synthesis.engine.tokens import Languages, Spelling
+from safe_gate.evaluators.synthesis.engine.tokens import Spelling
+from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 

@@ -13,7 +13,6 @@ from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.replies import no_reply_phrase, no_reply_sentence, only_expected_sentence, same_reply_notes
 from safe_gate.evaluators.synthesis.checks.check_result import (
-    GROUP_PREDICATES,
     NOTHING_TOUCHES,
     SIMILARITY_THRESHOLD,
     CheckResult,
@@ -21,12 +20,6 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
     PivotEvidence,
     WordingEvidence,
     count_hits,
-    evidence_phrases,
-    group_name,
-    join_groups,
-    learned_words,
-    shared_words_phrase,
-    wording_phrases,
 )
 from safe_gate.evaluators.synthesis.checks.score import is_negative
 from safe_gate.evaluators.synthesis.checks.turn import field_of
@@ -38,6 +31,15 @@ from safe_gate.evaluators.synthesis.definitions import (
     check_title,
     check_words,
     sort_checks,
+)
+from safe_gate.evaluators.synthesis.reasons import (
+    GROUP_PREDICATES,
+    evidence_phrases,
+    group_name,
+    join_groups,
+    learned_words,
+    shared_words_phrase,
+    wording_phrases,
 )
 from safe_gate.evaluators.synthesis.result import Part, Quality, Result, Summary, TagFigures
 from safe_gate.model.codec import JsonObject

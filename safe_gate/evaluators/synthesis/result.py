@@ -17,7 +17,7 @@ from safe_gate.evaluators.judged import CountedVerdict, Estimate, JudgeFigures, 
 from safe_gate.evaluators.replies import FrequentReplies, NoReply, SameReply, same_replies
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, ClauseEvidence, WordingEvidence
 from safe_gate.evaluators.synthesis.definitions import SHIPPED, sort_checks
-from safe_gate.evaluators.synthesis.engine.tokens import Language, is_not_english
+from safe_gate.evaluators.synthesis.language import Language, is_not_english
 from safe_gate.model import codec
 from safe_gate.model.codec import key
 from safe_gate.model.problems import Place

@@ -40,7 +40,8 @@ from safe_gate.evaluators.synthesis.checks.turn import (
     place_hit,
 )
 from safe_gate.evaluators.synthesis.definitions import ASKED, STAYING, WORDING, sort_checks
-from safe_gate.evaluators.synthesis.engine.tokens import Language, Sentence, content_stems, first_words, is_not_english
+from safe_gate.evaluators.synthesis.engine.tokens import Sentence, content_stems, first_words
+from safe_gate.evaluators.synthesis.language import Language, is_not_english
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Hit

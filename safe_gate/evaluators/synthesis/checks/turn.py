@@ -25,7 +25,6 @@ from safe_gate.evaluators.synthesis.engine.rules import (
     resolve_overlaps,
 )
 from safe_gate.evaluators.synthesis.engine.tokens import (
-    Languages,
     Reading,
     Sentence,
     Spelling,
@@ -33,6 +32,7 @@ from safe_gate.evaluators.synthesis.engine.tokens import (
     tokenise,
     words_with_stems,
 )
+from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 

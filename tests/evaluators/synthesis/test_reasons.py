@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, evidence_phrases
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
+from safe_gate.evaluators.synthesis.reasons import evidence_phrases
 from safe_gate.model import codec
 from safe_gate.model.results import Untrusted
 from tests.support.cases import SafeGate, turn, write_cases
