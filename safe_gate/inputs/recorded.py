@@ -92,7 +92,7 @@ def read_parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[FilePart | 
     yield from problems
     for path in paths:
         is_empty = True
-        for item in _read_file_parts(path, files.evaluator.input.kind, files.bounds, size):
+        for item in read_file_parts(path, files.evaluator.input.kind, files.bounds, size):
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
@@ -104,7 +104,7 @@ def read_parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[FilePart | 
 
 def parse_part(evaluator: Evaluator, part: FilePart, settings: JsonObject) -> Iterator[Case | Problem]:
     """Yield the cases of a part and its problems, as `read_cases` does but for ids that stand elsewhere too."""
-    for item in _parse_objects(part, evaluator.input.kind):
+    for item in parse_objects(part, evaluator.input.kind):
         if isinstance(item, Problem):
             yield item
             continue
@@ -159,7 +159,7 @@ def part_lines(part: FilePart) -> Iterator[tuple[int, bytes]]:
     return checked.numbered_lines(BytesIO(part.data), part.first)
 
 
-def _read_file_parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Iterator[FilePart | Problem | InputFile]:
+def read_file_parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Iterator[FilePart | Problem | InputFile]:
     """Yield a file in parts from the first non-blank line, then the file; or why it is not read."""
     name, digest = disk.display_path(path), hashlib.sha256()
     is_start = True
@@ -242,7 +242,7 @@ def _parse_lines(part: FilePart) -> Iterator[tuple[Place, Any] | Problem]:
             yield from error.problems
 
 
-def _parse_objects(part: FilePart, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
+def parse_objects(part: FilePart, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
     """Yield the valid objects of a part with their places, and problems."""
     schema = checked.load_schema(kind)
     for item in _parse_lines(part):
@@ -432,8 +432,8 @@ def _read_outputs(
     last = None
     for path in paths:
         is_empty = True
-        found = _read_file_parts(path, form.outputs_kind, files.bounds, PART_LINES)
-        some = (_parse_objects(one, form.outputs_kind) if isinstance(one, FilePart) else [one] for one in found)
+        found = read_file_parts(path, form.outputs_kind, files.bounds, PART_LINES)
+        some = (parse_objects(one, form.outputs_kind) if isinstance(one, FilePart) else [one] for one in found)
         for item in chain.from_iterable(some):
             if isinstance(item, InputFile):
                 yield item

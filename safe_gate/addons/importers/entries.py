@@ -134,7 +134,7 @@ def _check_line(entry: JsonObject, reply: Any, has_fields: bool, request: Reques
     if bad := next((name for name, one in entry.items() if not is_json(one)), ""):
         raise RefusedRecord("holds NaN or an infinite number, which JSON cannot hold; correct it", field=bad)
     if long := disk.find_long_text(evaluator, entry, disk.BOUNDS.text):
-        raise RefusedRecord(disk.too_long_message(disk.BOUNDS.text, "disk.text"), field=long)
+        raise RefusedRecord(disk.too_long_message(disk.BOUNDS.text, "bounds.text"), field=long)
     for fault in evaluator.faults(entry) if has_fields else ():
         raise RefusedRecord(fault.message, field=fault.field)
 

@@ -130,7 +130,7 @@ def read_side(value: Any, role: str, name: str = "its prompt") -> Messages:
     if is_message(inner) or isinstance(inner, list):
         return read_messages(inner)
     if role == "user" and not isinstance(value, str):
-        raise RefusedRecord(f"has no text in {name}")
+        raise RefusedRecord(f"has no text in {name}; expected text or messages")
     return [Message(role, value)]
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 from safe_gate.addons.importers.entries import Request, prompt_of_line, replies_of_line, to_json_line
-from safe_gate.core.jsontext import JsonError, offsets, parse
+from safe_gate.core.jsontext import offsets, parse
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.inputs import checked, disk
+from safe_gate.inputs import checked, disk, recorded
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
@@ -45,41 +46,34 @@ class Update:
 
         Raises CannotJudge, at the latest at the end, with every problem of the file.
         """
-        name, places = disk.display_path(path), dict[str, int]()
-        try:
-            with disk.open_regular(path) as file:
-                for number, data in enumerate(disk.bounded_lines(file, disk.BOUNDS.line), 1):
-                    try:
-                        yield self._line(data, Place(name, number), places)
-                    except CannotJudge as error:
-                        for problem in error.problems:
-                            self.problems.add(problem)
-        except OSError as error:
-            raise CannotJudge(disk.unreadable_problem(path, error)) from None
-        except disk.TooLongError as error:
-            raise CannotJudge(
-                Problem(Place(name, error.line), disk.too_long_message(disk.BOUNDS.line, "disk.line"))
-            ) from None
+        name, kind, places = disk.display_path(path), self.request.makes.kind, dict[str, Place]()
+        if checked.is_columnar(path):
+            raise CannotJudge.at(name, "is Parquet; expected a file of JSON lines")
+        for part in recorded.read_file_parts(path, kind, disk.BOUNDS, recorded.PART_LINES):
+            if isinstance(part, Problem):
+                self.problems.add(part)
+            elif isinstance(part, recorded.FilePart):
+                cases = dict[int, JsonObject]()
+                for found in recorded.parse_objects(part, kind):
+                    if isinstance(found, Problem):
+                        self.problems.add(found)
+                    else:
+                        cases[found[0].line] = found[1]
+                for number, data in enumerate(BytesIO(part.data), part.first):
+                    text = data.decode("utf-8", "replace")  # a line that is not UTF-8 is a problem
+                    yield self._line(text, cases[number], Place(name, number), places) if number in cases else text
         if self.problems:
             raise CannotJudge(*self.problems.kept())
         if not self.known:
             words = "has none of the recorded ids; name their field: --map id=FIELD"
             raise CannotJudge(Problem(Place(name), words, code=Code.UNKNOWN_CASE))
 
-    def _line(self, data: bytes, place: Place, places: dict[str, int]) -> str:
-        """Return a line with its recorded replies. Raises CannotJudge."""
-        text = disk.decode(data, place.path, place.line)
-        bare = text.removeprefix("\ufeff") if place.line == 1 else text
-        if not bare.strip():
+    def _line(self, text: str, case: JsonObject, place: Place, places: dict[str, Place]) -> str:
+        """Return the line of a case with its recorded replies."""
+        id_ = case[self.request.key]
+        if twice := recorded.check_duplicate(places, id_, place, self.request.key):
+            self.problems.add(twice)
             return text
-        try:
-            case = parse(bare)
-        except JsonError as error:
-            raise CannotJudge(disk.not_json_problem(error, place)) from None
-        id_ = _valid_id(case, place, self.request)
-        if (first := places.setdefault(id_, place.line)) != place.line:
-            words = f"appears at line {first} too; expected ids that are unique"
-            raise CannotJudge(Problem(place, words, id_, code=Code.DUPLICATE_ID))
         entry = self.recorded.pop(id_, None)
         if entry is None:
             self.gone.append(id_)
@@ -87,10 +81,10 @@ class Update:
         old, new = replies_of_line(case), [reply for _, reply in replies_of_line(entry)]
         if prompt_of_line(case) != prompt_of_line(entry) or len(old) != len(new):
             self.unlike.append(id_)
-            if self.is_lenient:
-                return text
-            words = "has another message than the recording has under this id; give the recording another id"
-            raise CannotJudge(Problem(place, words, id_))
+            if not self.is_lenient:
+                words = "has another message than the recording has under this id; give the recording another id"
+                self.problems.add(Problem(place, words, id_))
+            return text
         self.known += 1
         other: dict[Keys, Any] = {
             path: reply for (path, before), reply in zip(old, new, strict=True) if before != reply
@@ -98,21 +92,13 @@ class Update:
         if not other:
             return text
         self.changed += 1
+        bare = text.removeprefix("\ufeff")
         changed = _replace_values(bare, other)
         if case.keys() & {"expected", "marks"}:
             self.labelled.append(id_)
         if any(True for _ in EVALUATORS[self.request.evaluator].faults(parse(changed))):
             self.unfit.append(id_)
         return text[: len(text) - len(bare)] + changed
-
-
-def _valid_id(case: Any, place: Place, request: Request) -> str:
-    """Return the id of a valid case or output. Raises CannotJudge."""
-    id_ = case.get(request.key) if isinstance(case, dict) else None
-    name = id_ if isinstance(id_, str) else ""
-    if faults := checked.load_schema(request.makes.kind).faults(case):
-        raise CannotJudge(*(Problem(place, one.message, name, one.field, one.text_free) for one in faults))
-    return name
 
 
 def _replace_values(line: str, values: dict[Keys, Any]) -> str:
