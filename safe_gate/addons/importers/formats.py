@@ -303,8 +303,10 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
     given, output, messages = (
         _resolve_attachments(value.get(name), attachments, room) for name in ("input", "output", "messages")
     )
-    asked, told = read_side(given, "user"), read_messages(messages) if messages else []
-    told = [one for one in told if one is not find_reply(told)]
+    asked = [Message("user", given)] if isinstance(given, str) else read_side(given, "user")
+    told = read_messages(messages) if messages else []
+    reply = find_reply(told) if told else None
+    told = [one for one in told if one is not reply]
     if any(one.role == "assistant" and not one.is_empty for one in (*asked, *told)):  # other turns follow the input
         asked = told or asked
     else:

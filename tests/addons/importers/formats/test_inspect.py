@@ -63,6 +63,13 @@ def test_an_inspect_log_with_errors_and_attachments(safe_gate: SafeGate, indent:
     assert [ask for _, ask, _ in exchanges(imported(safe_gate, "log.json", "--skip-invalid"))] == [ASK]
 
 
+def test_an_input_that_is_json_stays_text(safe_gate: SafeGate) -> None:
+    asked = json.dumps([{"role": "user", "content": ASK}])
+    samples = [{"id": "a", "epoch": 1, "input": asked, "output": {"completion": "Yes."}}]
+    write("log.json", {"status": "success", "eval": {}, "samples": samples})
+    assert exchanges(imported(safe_gate, "log.json")) == [("a", asked, "Yes.")]
+
+
 def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     archive(dict(reversed(samples().items())) | {"header.json": {"status": "success"}})
     monkeypatch.setitem(sys.modules, "backports", None)
