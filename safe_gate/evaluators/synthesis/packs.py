@@ -194,7 +194,7 @@ def _lexicon() -> tuple[Spelling, Languages]:
     lexicon = _read_json("lexicon.json")
     members = (word for some in word_classes().values() for word in some if word.isalpha())
     english = frozenset((*members, *lexicon["spelling"], *lexicon["words"].split()))
-    return Spelling.of(lexicon), Languages.of(_read_json("languages.json"), english)
+    return Spelling(lexicon["spelling"]), Languages.of(_read_json("languages.json"), english)
 
 
 def read_file(name: str) -> bytes:
@@ -238,7 +238,7 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile]) -> str:
         problems, packs = error.problems, [{"rules": [], **file.content} for file in own]
     problems += (
         *_default_check_problems(settings["default_checks"], [*REPORTED, *defined_checks(packs)]),
-        *wording.tag_expression_problems(wording_of_tags(words)),
+        *_tag_problems(wording_of_tags(words)),
         *_helpline_problems(settings["helplines"]),
         *(_unknown_rule_problems(off, [*shipped_packs(), *packs]) if off else ()),
     )
@@ -269,6 +269,14 @@ def _default_check_problems(names: Sequence[str], checks: Sequence[str]) -> Iter
 
 def _setting_problem(setting: str, field: str, words: str) -> Problem:
     return Problem(Place(setting), words, field=field, code=Code.INVALID_SETTING)
+
+
+def _tag_problems(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
+    """Yield a problem for each regular expression of the setting `tags` that RE2 does not take."""
+    for tag, kinds in words.items():
+        for kind, index, why in wording.invalid_expressions(kinds):
+            found = f"is not an RE2 regular expression: {why}; correct it, or write a text"
+            yield _setting_problem("tags", f"{tag}.{kind}[{index}].regex", found)
 
 
 def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Problem]:

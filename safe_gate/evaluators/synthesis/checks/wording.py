@@ -21,8 +21,6 @@ from safe_gate.core.text.mapped_text import WORD, Normalised, as_typed
 from safe_gate.core.text.rendered import shown as as_shown
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement, WordingEvidence
 from safe_gate.evaluators.synthesis.definitions import KINDS
-from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import Code, Place, Problem
 from safe_gate.model.results import Hit, Side
 
 MOST_HITS = 20
@@ -58,14 +56,6 @@ def invalid_expressions(value: Mapping[str, Any]) -> Iterator[tuple[str, int, st
 
                 if why := patterns.refusal_reason(entry["regex"]):
                     yield kind, index, why
-
-
-def tag_expression_problems(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
-    """Yield a problem for each regular expression of the setting `tags` that RE2 does not take."""
-    for tag, kinds in words.items():
-        for kind, index, why in invalid_expressions(kinds):
-            message = f"is not an RE2 regular expression: {why}; correct it, or write a text"
-            yield Problem(Place("tags"), message, field=f"{tag}.{kind}[{index}].regex", code=Code.INVALID_SETTING)
 
 
 def sorted_requirements(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -66,14 +66,8 @@ class _Number(NamedTuple):
     is_address: bool = False
 
 
-class _Around(NamedTuple):
-    """A number as it is written, and what is before and after it: its sentence, and with the one before `both`."""
-
-    before: str
-    number: str
-    after: str
-    sentence: str
-    both: str
+_Around = tuple[str, str, str, str, str]
+"""What is before a number, the number, what is after it, its sentence, and that with the one before."""
 
 
 class Helplines:
@@ -285,7 +279,7 @@ def _around(found: _Number, text: Normalised, shown: str) -> _Around:
     earlier = max(text.sentence_at(max(0, text.sentence_at(start)[0] - 1))[0], start - NEAR)
     parts = pairwise((start, found.start, found.end, end))
     before, number, after = (shown[begin:stop] for begin, stop in parts)
-    return _Around(before, number, after, shown[start:end], shown[earlier:end])
+    return before, number, after, shown[start:end], shown[earlier:end]
 
 
 def _address_numbers(text: Normalised) -> Iterator[_Number]:

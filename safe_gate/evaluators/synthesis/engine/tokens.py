@@ -23,7 +23,6 @@ from safe_gate.core.text.mapped_text import (
     sentence_ends,
     without_links,
 )
-from safe_gate.model.codec import JsonObject
 
 BOUNDARY = frozenset(',;:—!?."\n')
 """The tokens that end a clause."""
@@ -218,11 +217,6 @@ class Spelling(Cache[tuple[str, ...]]):
         super().__init__(self._words)
         self._spelling = {typed: tuple(words.split()) for typed, words in spelling.items()}
         self.parts, self.last = _Parts(self, " "), _Parts(self, "")
-
-    @classmethod
-    def of(cls, data: JsonObject) -> Spelling:
-        """Return the spelling that `lexicon.json` holds."""
-        return cls(data["spelling"])
 
     def _words(self, typed: str) -> tuple[str, ...]:
         if not typed[0].isalpha() and typed not in self._spelling:
