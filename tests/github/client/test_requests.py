@@ -11,6 +11,7 @@ import pytest
 from safe_gate.github import ApiError, Refusal
 from safe_gate.github.client import _JSON, Client
 from tests.support.cases import Patch, SafeGate, report, turn, write_cases
+from tests.support.drips import limits
 from tests.support.github import (
     COMMENTS,
     ONE_COMMENT,
@@ -154,6 +155,17 @@ def test_a_redirect_to_another_host_never_sees_the_token(gate: Gate, github: Git
 
 def client(github: GitHub, **effects: object) -> Client:
     return Client(github.url, TOKEN, say=print, **({"sleep": lambda _: None, "seconds": 60} | effects))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("status", [200, 302])
+def test_an_answer_that_comes_byte_by_byte_is_given_up(github: GitHub, monkeypatch: Patch, status: int) -> None:
+    monkeypatch.setattr("safe_gate.github.client._JSON", _JSON._replace(longest=0.1))
+    github.faults[("POST", COMMENTS)] = Answer(status, "{}" + " " * 600, {"Location": COMMENTS}, pause=0.05)
+    given = limits(monkeypatch, Client.__module__)
+    with pytest.raises(ApiError, match="no answer in time") as caught:
+        client(github).call("POST", COMMENTS, {"body": "x"})
+    assert caught.value.refusal is Refusal.UNCLEAR
+    assert given == [0.1]  # the whole answer takes 30 seconds
 
 
 def test_a_server_that_does_not_answer_is_given_up(github: GitHub, monkeypatch: Patch) -> None:
