@@ -194,10 +194,12 @@ def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
         (lambda: score_reply("x", "x", must_contain=[{"regex": "("}]), ValueError, "must_contain[0]: is not an RE2"),
         (lambda: score_reply("x", "x", packs=[3]), TypeError, "packs[0]: is int; expected a path, or a pack as"),  # type: ignore[list-item]
         (lambda: score_reply("x", "x", packs=["no.json"]), ValueError, "no.json: matches no file"),
+        (lambda: score_reply("x", "x", packs=[{"pack": "a"}]), ValueError, "packs[0]:1: "),
         (lambda: _output(strict_ah="no"), TypeError, "strict_ah: is str; expected True or False"),
         (lambda: _output(thresholds={"CR": 1}), TypeError, "thresholds.CR: is int; expected a mapping"),
         (lambda: _output(weights=3), TypeError, "weights: is int; expected a mapping"),
         (lambda: _output(signals="fever"), TypeError, "signals: is a text; expected a list of texts"),
+        (lambda: _output(signals=[1]), TypeError, "signals[0]: is int; expected text"),
         (lambda: _output(match="exact"), ValueError, 'match: "exact" is not known'),
         (lambda: _output(thresholds={"CX": {}}), ValueError, 'thresholds: "CX" is not known'),
         (lambda: _output(thresholds={"CR": {"pass": 2}}), ValueError, "thresholds.CR.pass: is 2; expected a number"),

@@ -93,6 +93,7 @@ def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, mon
         ({"INPUT_MAX-FAIL-LABELS": "-1"}, "", ["INPUT_MAX-FAIL-LABELS", '"-1"', "a whole number from 0"]),
         ({"SAFE_V0_CR_PASS": "0.4"}, "", ["SAFE_V0_CR_PASS", "0.4", "below 0.5", "thresholds.CR.review"]),
         ({"SAFE_V0_CR_WEIGHT": "0", "SAFE_V0_AH_WEIGHT": "0", "SAFE_V0_AC_WEIGHT": "0"}, "", ["weights", "zero"]),
+        ({"SAFE_V0_AC_WEIGHT": "inf"}, "", ["SAFE_V0_AC_WEIGHT", '"inf"']),
         ({"SAFE_V0_AC_WEIGHT": "-1"}, "", ["SAFE_V0_AC_WEIGHT", '"-1"', "a number from 0"]),
         ({"SOURCE_DATE_EPOCH": "yesterday"}, "", ["SOURCE_DATE_EPOCH", "whole seconds"]),
         ({}, '{"min-pasrate": 1}', ["safe.config.json:1", "min-pasrate", "did you mean", "min-pass-rate"]),
