@@ -7,7 +7,6 @@ import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +22,7 @@ from safe_gate.github import Effects, time_of
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.checked import load_schema
 from safe_gate.inputs.commit_files import FilePath
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, reason
 from safe_gate.model.report import RuleOutcome, Verdict
@@ -56,7 +56,7 @@ class GateError(Exception):
         self.problems = tuple(problems)
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record
 class Run:
     """The result of a run of the gate.
 

@@ -12,7 +12,6 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from itertools import compress, groupby
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.engine.phrases import Classes
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, is_content, tokenise
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table, Untrusted
@@ -49,7 +49,7 @@ _FUNCTION_WORDS = frozenset(
 _PLACE = re.compile(r"[^a-z0-9]+")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LearnedPhrase:
     """A learned phrase: `inside` of the `total` clauses that hold it are of its group.
 
@@ -63,7 +63,7 @@ class LearnedPhrase:
     question: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class _Clause:
     words: tuple[str, ...]
     asks: bool
@@ -210,7 +210,7 @@ _PARTS = 5
 _MOST_PARTS = 10
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gain:
     """How a check agrees with labels that were left out, without what the others teach and with it.
 

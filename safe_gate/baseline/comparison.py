@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -19,6 +19,7 @@ from safe_gate.inputs import case_files, globs
 from safe_gate.inputs.case_files import without_unmatched
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import BaselineFacts, Comparison, Parts, Report
@@ -116,7 +117,7 @@ def _compared_run(parts: Parts, version: str, packs_sha256: str, policy: Mapping
     return ComparedRun(own, rules, policy["text"] != "full", policy["cluster_key"], tuple(policy.get("tag", ())))
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BaselineRun:
     """A baseline as it was judged, and its outputs judged by the run's rules if it has them.
 

@@ -39,6 +39,7 @@ from safe_gate.inputs.commit_files import (
     unavailable,
 )
 from safe_gate.inputs.disk import HERE
+from safe_gate.model import record
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Base, Report, Verdict
 from safe_gate.scoring import sides
@@ -51,7 +52,7 @@ _FETCH = "fetch the whole commit into the clone (actions/checkout with fetch-dep
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Baseline:
     """What a run is compared to: an earlier report, or the files of a commit.
 
@@ -381,7 +382,7 @@ def policy(options: Settings) -> gate_rules.Policy:
     )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class RunSides:
     """The sides of a run: its own, the one whose settings judge it, and what it is compared with.
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.commands._command import JSON, Call, Command, complain, switch, texts
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import case_files, recorded
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import CaseResult, Judgement, Mark, Side, Untrusted
@@ -108,7 +108,7 @@ _ALL = 1_000_000  # characters: an explanation shows the whole text
 _Span = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Explanation:
     """What decided a case: its result, and the evaluator's part without results. `texts` are those shown, by field."""
 

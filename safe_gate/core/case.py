@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place, Problem
 
@@ -252,7 +252,7 @@ class RuleFiles(NamedTuple):
     unserved: Callable[[Any, Any], Iterable[Problem]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scored:
     """What is recorded of the settings that some cases are scored by, and their results: a part without figures."""
 

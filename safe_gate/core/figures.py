@@ -7,11 +7,11 @@ gives the same bytes as one run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from itertools import islice
 from typing import Generic, Protocol, Self, TypeVar
 
+from safe_gate.model import record
 from safe_gate.model.results import Phrase, Untrusted
 
 _NAMED = 5  # names that a sentence lists of many
@@ -19,7 +19,7 @@ _MOST_DIGITS = 12  # decimals: what is equal in so many differs by what doubles 
 _SCALE = 1074  # every finite double is a whole multiple of 2**-1074
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ExactSum:
     """The exact sum of `count` doubles; adding sums is associative and free of order."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from safe_gate.core.case import CaseAt, Grouping, OwnFile, PartShape
@@ -21,6 +20,7 @@ from safe_gate.core.evaluator import (
 )
 from safe_gate.core.figures import percent, plural, share
 from safe_gate.core.jsontext import digest
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.problems import Place
 from safe_gate.model.results import (
@@ -76,7 +76,7 @@ def case_schema(**fields: JsonObject) -> JsonObject:
     return _object(own, "tags", patternProperties={"^x_": {}})
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     """A line of an input file: `value` is the object, `expects` names its fields with expectations."""
 
@@ -114,7 +114,7 @@ class Case:
         return {"output": self.value["output"]}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """The number of all cases or of those with a tag, and how many of them pass."""
 
@@ -122,7 +122,7 @@ class Summary:
     passed: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Result:
     """A case, and what each check found wrong with it, if anything. Its cases come in no batches."""
 
@@ -155,7 +155,7 @@ class Result:
         return "passes" if self.passed else "fails"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """Its part of the report."""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Union, get_args, get_origin
 
@@ -17,6 +17,7 @@ from pydantic import AfterValidator, AllowInfNan, BaseModel, BeforeValidator, Co
 from pydantic.fields import FieldInfo
 
 from safe_gate.core.case import Contradiction, Way
+from safe_gate.model import record
 
 ALL_ENTRIES = "all"
 """The entry of a setting by check or metric that applies to all of them."""
@@ -98,7 +99,7 @@ NumberOrOff = Annotated[_Finite | None, BeforeValidator(_number_or_off), AfterVa
 Fraction = Annotated[Number, Ge(0), Le(1)]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Entries:
     """Marks a setting with entries by name: an object of a config file, elsewhere `NAME=VALUE`, one per line.
 
@@ -153,7 +154,7 @@ def flat(value: Mapping[str, Any]) -> dict[str, Any]:
 # --- names ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Names:
     """What a setting is called, beside the name of its field.
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from safe_gate.core.figures import fixed, plural, share, with_interval
 from safe_gate.core.stats import corrected, kappa, wilson
 from safe_gate.core.validate import Fault
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.results import Explanation, Phrase, Untrusted
 
@@ -23,7 +23,7 @@ LEAST_LABELS = 50
 """The fewest labels from which a pass rate is corrected for the judge's errors."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JudgeVerdict:
     """A recorded verdict, who gave it and why, "" for no reason. `expected` is the label of people, None for none."""
 
@@ -66,7 +66,7 @@ class CountedVerdict(NamedTuple):
     expected: bool | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Estimate:
     """A figure with its 95 % interval."""
 
@@ -75,7 +75,7 @@ class Estimate:
     high: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JudgeFigures:
     """The verdicts of a check: how many pass and fail, the first judges by name, and how far people agree.
 

@@ -20,7 +20,6 @@ import re
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
 from itertools import islice, takewhile
@@ -30,6 +29,7 @@ from typing import Any, Protocol
 from safe_gate.core.evaluator import Rule, Share
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, digest, parse
+from safe_gate.model import record
 from safe_gate.model.results import Phrase
 
 
@@ -274,7 +274,7 @@ ONE_IN, LEAST_MESSAGES = 5, 3
 """A reply counts that one case in so many has, from so many different messages on."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SameReply:
     """A reply, by its digest, and the number of cases that have it."""
 

@@ -7,13 +7,14 @@ two runs and `weakening` a weaker gate; this module adds their outcomes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator, Rule
 from safe_gate.core.figures import format_distinct, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate import comparison, waivers, weakening
+from safe_gate.model import record
 from safe_gate.model.report import (
     ComparedParts,
     Comparison,
@@ -34,7 +35,7 @@ GroupLimits = Mapping[str, Mapping[str, Mapping[str, float]]]
 """Limits by evaluator, by the name of a group of cases (an archetype or a tag) and by rule."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Policy:
     """The limit of each rule by name, as in `LIMITS`; None switches a rule off. Shares are fractions from 0 to 1.
 

@@ -11,12 +11,13 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from safe_gate.core.jsontext import value_at
 from safe_gate.github import NO_RUN, Api, ApiError, Context, Refusal, WorkflowRun
+from safe_gate.model import record
 
 _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200
@@ -57,7 +58,7 @@ class Marker(NamedTuple):
         return f"{self._replace(text=_digest(text)).line()}\n{text}"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Draft:
     """A comment to be: its marker, and its text in several lengths, the longest first.
 
@@ -70,7 +71,7 @@ class Draft:
     passed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Posted:
     """What became of a comment (the step output `comment-status`), where it is, and what is to be said of it."""
 

@@ -7,7 +7,7 @@ validated by its schema, judged again and rendered again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,7 @@ from safe_gate.gate import rules, stored, waivers
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import Context, WorkflowRun
 from safe_gate.inputs import checked, disk
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict, Waivers
@@ -22,7 +23,7 @@ from safe_gate.model.report import Report, Verdict, Waivers
 _SHAPE = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class HandOver:
     """A run's result as its file has it. `read` judges the report again; the rest is the file's word alone."""
 

@@ -19,13 +19,13 @@ import subprocess
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, takewhile
 from pathlib import Path, PurePosixPath
 from typing import IO, BinaryIO, NamedTuple, Protocol
 
+from safe_gate.model import record
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
@@ -180,7 +180,7 @@ class CommitFiles:
         return opened
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class CommitPath:
     """A path in a commit, from the working folder. Its methods raise CannotJudge as `CommitFiles.entry` does."""
 

@@ -1,1 +1,17 @@
 """The values that a reply becomes on its way to a verdict, and the one codec that turns them into JSON and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TypeVar, dataclass_transform
+
+T = TypeVar("T")
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(field,))
+def record(kind: type[T]) -> type[T]:
+    """Decorate a class of values: a dataclass with slots. mypy refuses an assignment to a field.
+
+    If Python refused it too, a class would take half as long again to make, and a value three times as long to create.
+    """
+    return dataclass(slots=True, unsafe_hash=True)(kind)

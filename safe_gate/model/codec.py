@@ -1,4 +1,4 @@
-"""The one codec: frozen dataclasses as JSON values, and back. Pure.
+"""The one codec: records as JSON values, and back. Pure.
 
 A field without a default is always written; a field with a default is left out while it has it. What is read fits its
 schema already.
@@ -123,7 +123,7 @@ def whole(kind: type[T]) -> type[T]:
 
 
 def packed(kind: type[T]) -> type[T]:
-    """Decorate a frozen dataclass of several fields that is pickled once a case. It has its own way, which is slow."""
+    """Decorate a record of several fields that is pickled once a case. It has its own way, which is slow."""
     values = attrgetter(*(one.name for one in fields(kind)))  # type: ignore[arg-type]
 
     def reduce(self: T) -> tuple[type[T], Any]:

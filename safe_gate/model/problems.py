@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
-from safe_gate.model import codec
+from safe_gate.model import codec, record
 from safe_gate.model.codec import JsonObject
 
 
@@ -69,7 +69,7 @@ def _problem_fields(value: JsonObject) -> dict[str, Any]:
 
 
 @codec.formed(_problem_json, _problem_fields)
-@dataclass(frozen=True, slots=True)
+@record
 class Problem:
     """One problem of one input: its place, case and field, and the expected value.
 

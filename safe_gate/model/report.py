@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated, Any, NamedTuple
 
-from safe_gate.model import codec
+from safe_gate.model import codec, record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem
 from safe_gate.model.results import Interval, Test
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class BaselineFacts:
     """The baseline of a run: the user's name for it, its commit and its time in UTC.
 
@@ -28,7 +28,7 @@ class BaselineFacts:
     why: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Added:
     """A case that the baseline does not have."""
 
@@ -36,7 +36,7 @@ class Added:
     passed: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Removed:
     """A case of the baseline that is gone."""
 
@@ -44,7 +44,7 @@ class Removed:
     protected: bool
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ComparedCases:
     """How many cases two runs have, and the ids of those that differ.
 
@@ -61,7 +61,7 @@ class ComparedCases:
     removed: Sequence[Removed]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class MetricChange:
     """A metric over the cases that have it in all three runs: its means, and whether it changed beyond chance.
 
@@ -91,7 +91,7 @@ class MetricChange:
         return self.today - self.head
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Change:
     """A case that both runs have, and how its result changed.
 
@@ -112,7 +112,7 @@ class Change:
     before: Annotated[Any, codec.APART] = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class JudgeChange:
     """Recorded verdicts of a check that another judge gave than before, and in how many cases of both runs.
 
@@ -126,7 +126,7 @@ class JudgeChange:
     unseparated: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Compared:
     """An evaluator's part of a comparison."""
 
@@ -141,7 +141,7 @@ ComparedParts = Mapping[str, Compared | None]
 
 
 @codec.inlined("parts")
-@dataclass(frozen=True, slots=True)
+@record
 class Comparison:
     """A run compared with a baseline; its `status` is one of `gate.comparison.Status`.
 
@@ -157,7 +157,7 @@ class Comparison:
 
 
 @codec.whole
-@dataclass(frozen=True, slots=True)
+@record
 class Weakening:
     """One way in which the gate asks for less.
 
@@ -174,7 +174,7 @@ class Weakening:
     after: Any = None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Weakened:
     """Where the gate asks for less than an earlier state, `against`: None if there was nothing to compare it with.
 
@@ -187,7 +187,7 @@ class Weakened:
     findings: Sequence[Weakening]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Locked:
     """A file of recordings at one time: its SHA-256, the model's id, the time, and the SHA-256 of its sources by path.
 
@@ -200,7 +200,7 @@ class Locked:
     sources: Mapping[str, str]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Lock:
     """The file `safe-gate.lock.json`: its entries by the paths of recordings."""
 
@@ -219,7 +219,7 @@ class Fault(StrEnum):
     IN_FUTURE = "is newer than the judged commit"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Stale:
     """A file of recordings that is stale, why, and the files that tell: its changed sources.
 
@@ -234,7 +234,7 @@ class Stale:
     days: int = 0
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Recordings:
     """The recordings that were compared with the lock, and those that are stale.
 
@@ -254,7 +254,7 @@ Parts = Mapping[str, Any]
 """Evaluators' parts of a report by name, None for one that was given no input."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class InputFile:
     """A file that was read, with the SHA-256 of its bytes; `kind` is the schema that its content fits."""
 
@@ -281,7 +281,7 @@ NOWHERE = Origin()
 """The origin of a result that is about no commit and no run."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tool:
     """The program that made a report."""
 
@@ -289,7 +289,7 @@ class Tool:
     version: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Digests:
     """The digests of a report: see `proof.differences`."""
 
@@ -301,7 +301,7 @@ class Digests:
     all: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Base:
     """The base commit of an event, and why it is this one."""
 
@@ -309,7 +309,7 @@ class Base:
     why: str
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Provenance:
     """The inputs of a run: the judged commit, the files, the rules and the settings that judge, by their names.
 
@@ -346,7 +346,7 @@ def _waiver_fields(value: JsonObject) -> dict[str, Any]:
 
 
 @codec.formed(_waiver_json, _waiver_fields)
-@dataclass(frozen=True, slots=True)
+@record
 class Waiver:
     """A known failure that the gate lets pass until a day (YYYY-MM-DD): `kind` is check or metric, `name` which one."""
 
@@ -373,7 +373,7 @@ class Waiver:
         return {**file, "waivers": sorted((*file["waivers"], *map(codec.to_json, more)), key=about)}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Waivers:
     """The waivers of a run: their file, and the standing of each waiver: see `gate.waivers.sort_by_standing`."""
 
@@ -416,7 +416,7 @@ def _outcome_fields(value: JsonObject) -> dict[str, Any]:
 
 
 @codec.formed(_outcome_json, _outcome_fields)
-@dataclass(frozen=True, slots=True)
+@record
 class RuleOutcome:
     """The outcome of one rule of the gate: the value found, the limit, and both in words.
 

@@ -6,17 +6,16 @@ Recorded text is `Untrusted`: only a renderer may show it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-from safe_gate.model import codec
+from safe_gate.model import codec, record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Untrusted:
     """Text that somebody recorded: case ids, quotes, file names, tags.
 
@@ -41,7 +40,7 @@ Phrase = tuple[Words, ...]
 """Words in a row, shown without anything between them."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Interval:
     """The 95 % interval of a share, or of a difference of shares."""
 
@@ -50,7 +49,7 @@ class Interval:
 
 
 @codec.packed
-@dataclass(frozen=True, slots=True)
+@record
 class Hit:
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.
 

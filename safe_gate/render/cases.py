@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from heapq import nsmallest
 from itertools import count
 from typing import Any, NamedTuple
@@ -13,6 +12,7 @@ from safe_gate.core.evaluator import ANY_SEVERITY, Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import parts_of, results_of
 from safe_gate.gate.waivers import case_of, waived_ids
+from safe_gate.model import record
 from safe_gate.model.report import Compared, Report, RuleOutcome, Waiver
 from safe_gate.model.results import (
     CaseResult,
@@ -108,7 +108,7 @@ WHOLE_CASE = "case"
 """The name in place of a metric or check where none is the cause, as for a case without a reply."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ShownCase:
     """A case of a report: its result, and what every metric or check says of it.
 

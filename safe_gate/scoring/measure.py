@@ -20,6 +20,7 @@ from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
 from safe_gate.gate.stored import withheld, without_texts
 from safe_gate.gate.weakening import Cases, CaseTerms
 from safe_gate.inputs import case_files, recorded
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
 from safe_gate.model.report import InputFile, Parts
@@ -295,7 +296,7 @@ def measure_part(
     return measured
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Scores:
     """The results of each evaluator that has inputs, by name; `problems` keep a run from a verdict."""
 

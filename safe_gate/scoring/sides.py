@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set, Sized
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +21,7 @@ from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 from safe_gate.model.report import InputFile, Waiver
@@ -67,7 +68,7 @@ KnownWaivers = tuple[InputFile, JsonObject]
 """A file of waivers with what it holds."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Snapshot:
     """The settings of one side of a run, and its files of rules as they were when read.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from functools import partial
 from pathlib import PurePosixPath
@@ -24,6 +24,7 @@ from safe_gate.core.case import Documents
 from safe_gate.core.setting import AS_RUN, Setting, nested
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
+from safe_gate.model import record
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings import (
     CONFIG_FILES,
@@ -107,7 +108,7 @@ ConfigReader = Callable[[str], Config | None]
 """Returns the valid config file, given the user's path or "", or None if there is none. Raises CannotJudge."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Given:
     """What sources read, and what is known of it so far.
 

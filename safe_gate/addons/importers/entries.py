@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import groupby
 from typing import Any
 
@@ -16,6 +16,7 @@ from safe_gate.addons.importers.records import Record, RefusedRecord, RepeatedCo
 from safe_gate.core.case import Exchange, Imports, Lines
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 
 AUTO = "auto"
@@ -29,7 +30,7 @@ BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].inpu
 _LONGEST_ID = 180  # leaves room for the number of a sample
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Request:
     """How to import: a format or `AUTO`, paths of fields, the checks and tags of every case."""
 

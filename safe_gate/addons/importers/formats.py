@@ -10,7 +10,6 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.addons.importers import promptfoo
@@ -32,6 +31,7 @@ from safe_gate.addons.importers.messages import (
     unused_side_fields,
 )
 from safe_gate.addons.importers.records import MOST_BYTES, LeftOut, Record, RefusedRecord, has_value, id_text
+from safe_gate.model import record
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]
@@ -41,7 +41,7 @@ Outcome = Sample | RefusedRecord | LeftOut
 Reader = Callable[[Record, Seen], Iterable[Outcome]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Format:
     """A format: its `name` in `--from`, its `title` in a sentence, how to recognise a record, and how to read it.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 
 from safe_gate.addons.page.markup import (
@@ -19,6 +18,7 @@ from safe_gate.addons.page.markup import (
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Report, Verdict
 from safe_gate.model.results import Phrase, Rate, Table, Untrusted, Words
@@ -30,7 +30,7 @@ _SHOWN = 30  # runs that a table in Markdown has: the latest
 _AGREEMENT = "Agreement with human labels"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Moment:
     """The figures of one report, without its cases.
 

@@ -10,7 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ from safe_gate.evaluators.registry import EVALUATORS, evaluators_in
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_result
 from safe_gate.inputs import checked, disk, globs
-from safe_gate.model import codec
+from safe_gate.model import codec, record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Provenance
@@ -32,7 +32,7 @@ _SHARD_NAME = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
 _MOST_NAMED = 10
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shard:
     """Part `index` of a run in `of` parts, counted from 1."""
 
@@ -121,7 +121,7 @@ def _contradiction(name: str, case_id: str, first: stored.Difference) -> Problem
     return Problem(Place(name), words, case_id, field, text_free=f"is not what {given}; {advice}")
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Shards:
     """All shards of one run: their results by evaluator and id, and the terms of each by file name.
 

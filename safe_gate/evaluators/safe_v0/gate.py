@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from heapq import nsmallest
 from typing import Annotated, Any, TypeVar
 
@@ -35,6 +35,7 @@ from safe_gate.evaluators.safe_v0.result import (
     VacuousScores,
 )
 from safe_gate.evaluators.safe_v0.score import RANKS, UNUSED, Case, Policy, Threshold
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Failure, Interval, Metric, Outcome, Test
 
@@ -43,7 +44,7 @@ _SCORES = (*METRICS, "composite")
 Addable = TypeVar("Addable", "Tally", Counter[str])
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Tally:
     """Counts and sums over a group of cases."""
 
@@ -97,7 +98,7 @@ class Tally:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Totals:
     """Everything the batch report says about all cases together."""
 

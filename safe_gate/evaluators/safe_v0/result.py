@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Annotated, Any, ClassVar, Literal
 
 from safe_gate.evaluators.judged import JudgeFigures, JudgeVerdict
 from safe_gate.evaluators.replies import NoReply, SameReply
-from safe_gate.model import codec
+from safe_gate.model import codec, record
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Interval, in_notebook
@@ -44,7 +44,7 @@ THRESHOLDS: Mapping[str, Mapping[str, float]] = {
 WEIGHTS: Mapping[str, float] = dict.fromkeys(METRICS, 1.0)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class SearchResult:
     """The texts that a metric looks for: those that it finds, and those that are missing."""
 
@@ -52,14 +52,14 @@ class SearchResult:
     missing: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Violations:
     """The forbidden terms that are used."""
 
     violations: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Details:
     """The texts behind the score of each metric."""
 
@@ -78,7 +78,7 @@ class UncountedReason(StrEnum):
     PART = "part"
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Uncounted:
     """A missing phrase that occurs, and why that does not count.
 
@@ -92,7 +92,7 @@ class Uncounted:
 
 
 @codec.whole
-@dataclass(frozen=True, slots=True)
+@record
 class Similar:
     """The sentence most like a phrase, cut if it is long, "" for none, and whether the phrase is there literally.
 
@@ -109,7 +109,7 @@ class Similar:
         return self.literal or round(1000 * (self.similarity - threshold - MARGIN)) > 0
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@record
 class Result:
     """A case scored: `figures` are each metric and the composite in [0, 1], `details` the needles behind them.
 
@@ -208,7 +208,7 @@ class Result:
         return in_notebook(title, ("metric", "score", "found"), rows)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Rates:
     """The rates of all cases or of a batch: fractions from 0 to 1, not rounded.
 
@@ -226,7 +226,7 @@ class Rates:
         return self.passes["overall"]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Archetype:
     """The figures of an archetype: its cases, the mean of each metric, and the cases labelled Pass with their share."""
 
@@ -245,7 +245,7 @@ class Archetype:
 
 
 @codec.inlined("rates")
-@dataclass(frozen=True, slots=True)
+@record
 class Batch:
     """The figures of a batch."""
 
@@ -254,7 +254,7 @@ class Batch:
     rates: Rates
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class VacuousScores:
     """How many scores are 1.0 because nothing was expected, and their share."""
 
@@ -263,7 +263,7 @@ class VacuousScores:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Vacuity:
     """The vacuous scores of all metrics together, and of each."""
 
@@ -296,7 +296,7 @@ def _analysis_fields(value: JsonObject) -> dict[str, Any]:
 
 
 @codec.reshaped(_analysis_json, _analysis_fields)
-@dataclass(frozen=True, slots=True)
+@record
 class FailureAnalysis:
     """The worst cases, and by metric the needles that count most often against cases, each with its number.
 
@@ -308,7 +308,7 @@ class FailureAnalysis:
     violations: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """How many cases there are, how many have each label, and the share labelled Pass."""
 
@@ -326,7 +326,7 @@ class Summary:
 
 
 @codec.inlined("rates")
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """The report of all cases; `policy` is as it is recorded, `same_reply` are the outputs that many cases share."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 from safe_gate.core.jsontext import digest
@@ -26,6 +26,7 @@ from safe_gate.evaluators.safe_v0.result import (
     Uncounted,
     Violations,
 )
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 
@@ -114,7 +115,7 @@ class Policy(NamedTuple):
         return {metric: Threshold(found[metric]["pass"], found[metric]["review"]) for metric in METRICS}
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     """A test case with the recorded output of the pipeline. The tuples are literal needles.
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any
 
 from safe_gate.core.figures import share
@@ -18,14 +18,14 @@ from safe_gate.evaluators.replies import FrequentReplies, NoReply, SameReply, sa
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, ClauseEvidence, WordingEvidence
 from safe_gate.evaluators.synthesis.definitions import SHIPPED, sort_checks
 from safe_gate.evaluators.synthesis.language import Language, is_not_english
-from safe_gate.model import codec
+from safe_gate.model import codec, record
 from safe_gate.model.codec import key
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Interval, in_notebook
 
 
 @codec.packed
-@dataclass(frozen=True, slots=True, repr=False)
+@record
 class Result:
     """A scored case. `passed` tells whether every check passed, `is_negative_example` whether one is meant to fail.
 
@@ -136,7 +136,7 @@ def _found_words(check: CheckResult) -> Iterator[str]:
         yield f'judged by "{check.evidence.by}": "{check.evidence.reason}"'
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Verdicts:
     """How many cases a check passes, fails and does not apply to."""
 
@@ -145,7 +145,7 @@ class Verdicts:
     not_applicable: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Accuracy:
     """How many labels there are and how many agree; `accuracy` in percent, None of nothing."""
 
@@ -154,7 +154,7 @@ class Accuracy:
     accuracy: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Labels:
     """How many labels there are, and how many agree."""
 
@@ -162,7 +162,7 @@ class Labels:
     matched: int
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class TagFigures:
     """The results of the cases of a tag, and the labels of them."""
 
@@ -174,7 +174,7 @@ class TagFigures:
     labels: Labels
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Quality:
     """How a check agrees with people. A positive is a verdict that fails the reply. A share of zero labels is None.
 
@@ -193,7 +193,7 @@ class Quality:
     not_applicable: Estimate | None
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LabelQuality:
     """How the checks agree with labels, by check, and by tag and check."""
 
@@ -201,7 +201,7 @@ class LabelQuality:
     by_tag: Mapping[str, Mapping[str, Quality]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Summary:
     """The figures of all cases. Those of labels are there for checks that have one."""
 
@@ -229,7 +229,7 @@ class Summary:
         return self.strict_passed + self.expected_failures
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class IdleVerdicts:
     """The number of verdicts that pass because there is nothing to judge, and their share."""
 
@@ -238,7 +238,7 @@ class IdleVerdicts:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Unlabelled:
     """How many cases no person has labelled, and their share."""
 
@@ -247,7 +247,7 @@ class Unlabelled:
     share: float
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Vacuity:
     """The verdicts that judge nothing, and the cases without labels."""
 
@@ -255,7 +255,7 @@ class Vacuity:
     cases: Unlabelled
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class FailedCase:
     """A case that fails, in brief."""
 
@@ -264,7 +264,7 @@ class FailedCase:
     failed_checks: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Part:
     """The report of all cases: figures, the replies that many share, the failures in brief and all results in full."""
 
@@ -275,7 +275,7 @@ class Part:
     results: Sequence[Annotated[Result, codec.APART]]
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Totals:
     """Counts of cases, verdicts and labels. The tag None stands for all cases.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any
 
 from safe_gate.evaluators.judged import JudgeVerdict
 from safe_gate.evaluators.synthesis.definitions import IN_FAVOUR
-from safe_gate.model import codec
+from safe_gate.model import codec, record
 from safe_gate.model.codec import JsonObject, key
 from safe_gate.model.results import Hit, Side
 
@@ -41,7 +41,7 @@ def _requirement_fields(value: JsonObject) -> dict[str, Any]:
 
 
 @codec.reshaped(_requirement_json, _requirement_fields)
-@dataclass(frozen=True, slots=True)
+@record
 class Requirement:
     """A requirement of `wording`: its kind, its texts or expressions with their forms, and their hits.
 
@@ -65,7 +65,7 @@ class Requirement:
         return bool(self.hits) is (self.side is Side.FOR)
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class WordingEvidence:
     """The evidence of `wording`: what the reply must and must not contain."""
 
@@ -87,7 +87,7 @@ class WordingEvidence:
 
 
 @codec.packed
-@dataclass(frozen=True, slots=True)
+@record
 class ClauseEvidence:
     """The evidence of a check that counts clauses, by group: what makes it apply, speaks for and against a reply.
 
@@ -116,7 +116,7 @@ class ClauseEvidence:
 
 @codec.whole
 @codec.packed
-@dataclass(frozen=True, slots=True)
+@record
 class Ties:
     """What links a reply to the message, besides hits: see `score.find_ties`."""
 
@@ -126,7 +126,7 @@ class Ties:
 
 
 @codec.packed
-@dataclass(frozen=True, slots=True)
+@record
 class PivotEvidence:
     """The evidence of `topic_pivot`: the hits by group, and how alike the message and the reply are, from 0 to 1.
 
@@ -244,7 +244,7 @@ def _check_fields(value: JsonObject) -> dict[str, Any]:
 
 @codec.reshaped(_check_json, _check_fields)
 @codec.packed
-@dataclass(frozen=True, slots=True)
+@record
 class CheckResult:
     """The findings of one check. `applicable` is false only if the check has nothing to judge.
 
@@ -307,7 +307,7 @@ class CheckResult:
 
 
 @codec.packed
-@dataclass(frozen=True, slots=True)
+@record
 class Agreement:
     """The label that people gave a check, the verdict as a label, and whether they agree; None is not applicable."""
 

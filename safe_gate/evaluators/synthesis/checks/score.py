@@ -9,7 +9,7 @@ hits by group at once.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from safe_gate.core.jsontext import digest
@@ -43,11 +43,12 @@ from safe_gate.evaluators.synthesis.definitions import ASKED, STAYING, WORDING, 
 from safe_gate.evaluators.synthesis.engine.tokens import Sentence, content_stems, first_words
 from safe_gate.evaluators.synthesis.language import Language, is_not_english
 from safe_gate.evaluators.synthesis.result import Result
+from safe_gate.model import record
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Hit
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Case:
     """A recorded turn and the checks to run on it.
 

@@ -27,12 +27,12 @@ from array import array
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate, chain, compress, count, pairwise
 from typing import Any, NamedTuple, TypeGuard
 
 from safe_gate.core.text.mapped_text import Cache
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 
 STARTS = ("^", "^^")
@@ -44,7 +44,7 @@ _WORD = re.compile(r"\*?[^\W_]+\*?|'s|<num>|%|\$|[,;:—!?.\"]")
 _LONGEST_GAP = 30
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class Gap:
     """Any `least` to `most` tokens of a clause."""
 
