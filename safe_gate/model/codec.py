@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from enum import Enum
 from functools import cache, partial
-from operator import attrgetter
 from typing import Any, TypeVar
 
 from pydantic import Field, GetPydanticSchema, TypeAdapter, model_serializer, model_validator
@@ -120,17 +119,6 @@ def whole(kind: type[T]) -> type[T]:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
     return formed(write, dict)(kind)
-
-
-def packed(kind: type[T]) -> type[T]:
-    """Decorate a record of several fields that is pickled once a case. It has its own way, which is slow."""
-    values = attrgetter(*(one.name for one in fields(kind)))  # type: ignore[arg-type]
-
-    def reduce(self: T) -> tuple[type[T], Any]:
-        return kind, values(self)
-
-    kind.__reduce__ = reduce  # type: ignore[method-assign, assignment]
-    return kind
 
 
 def _formed(kind: type[T], write: Any, read: Callable[[Any], Any]) -> type[T]:

@@ -7,7 +7,7 @@ import re
 import signal
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 from typing import Any
 
@@ -18,8 +18,7 @@ from safe_gate.model.codec import JsonObject
 @codec.formed(
     lambda place: {"path": place.path, "line": place.line}, lambda value: {"path": value["path"], "line": value["line"]}
 )
-@codec.packed
-@dataclass(frozen=True, slots=True, order=True)
+@record
 class Place:
     """A place in a file, with its line counted from 1, or 0 for the whole file."""
 
@@ -157,8 +156,8 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(problems, key=_order)
 
 
-def _order(problem: Problem) -> tuple[Place, str, str, str]:
-    return problem.place, problem.case_id, problem.field, problem.message
+def _order(problem: Problem) -> tuple[str, int, str, str, str]:
+    return problem.place.path, problem.place.line, problem.case_id, problem.field, problem.message
 
 
 MOST_KEPT = 1_000

@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Any, NamedTuple, NoReturn, Protocol
 
-from safe_gate.model import codec, record
+from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 
@@ -48,7 +48,6 @@ class Interval:
     high: float
 
 
-@codec.packed
 @record
 class Hit:
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.

@@ -171,7 +171,7 @@ def problem_lines(problems: Sequence[Problem], verb: str = "judge") -> str:
     `verb` says what could not be done. Of a few lines in one file, the last line has the numbers.
     """
     places = {one.place for one in problems}
-    named = [f"line {place.line}" for place in sorted(places) if place.line]
+    named = [f"line {line}" for line in sorted(place.line for place in places) if line]
     is_one_file = len({place.path for place in places}) == 1
     where = f" at {' and '.join(named)}" if len(named) == len(places) <= 2 and is_one_file else ""
     last = f"could not {verb}: {plural(number(problems), 'problem')}; correct the input{where} and run again"

@@ -24,7 +24,6 @@ from safe_gate.model.problems import Place
 from safe_gate.model.results import Interval, in_notebook
 
 
-@codec.packed
 @record
 class Result:
     """A scored case. `passed` tells whether every check passed, `is_negative_example` whether one is meant to fail.

@@ -86,7 +86,6 @@ class WordingEvidence:
         return WordingEvidence(tuple(replace(one, hits=place(one.hits)) for one in self.asked))
 
 
-@codec.packed
 @record
 class ClauseEvidence:
     """The evidence of a check that counts clauses, by group: what makes it apply, speaks for and against a reply.
@@ -115,7 +114,6 @@ class ClauseEvidence:
 
 
 @codec.whole
-@codec.packed
 @record
 class Ties:
     """What links a reply to the message, besides hits: see `score.find_ties`."""
@@ -125,7 +123,6 @@ class Ties:
     addresses: bool = False
 
 
-@codec.packed
 @record
 class PivotEvidence:
     """The evidence of `topic_pivot`: the hits by group, and how alike the message and the reply are, from 0 to 1.
@@ -243,7 +240,6 @@ def _check_fields(value: JsonObject) -> dict[str, Any]:
 
 
 @codec.reshaped(_check_json, _check_fields)
-@codec.packed
 @record
 class CheckResult:
     """The findings of one check. `applicable` is false only if the check has nothing to judge.
@@ -306,7 +302,6 @@ class CheckResult:
         return Agreement(expected, self.actual, match)
 
 
-@codec.packed
 @record
 class Agreement:
     """The label that people gave a check, the verdict as a label, and whether they agree; None is not applicable."""
