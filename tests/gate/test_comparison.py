@@ -189,17 +189,15 @@ def test_a_drop_that_is_real_and_matters_fails_and_one_that_is_not_both_warns(
     assert judged(base, head, Guards(min_drop=min_drop))[1:] == (said, broken)
 
 
-def test_a_drop_of_one_or_two_cases_is_a_warning() -> None:
-    base, head, guards = (
-        of_scores(*[ONE] * 20),
-        of_scores(*[(1, 1, 0.75)] * 2, *[ONE] * 18),
-        Guards(alpha=0.9, min_drop=0.05),
-    )
-    found, said, broken = judged(base, head, guards)
-    assert (said, broken) == (Status.WARN, set())
-    (message,) = [one.message for one in judge(found, guards) if one.rule == "min-drop"]
-    share = "The share of cases labelled Pass falls by 10.0 points"
-    assert message == f"{share} (2 cases worse, 0 better), fewer than 3 cases net (p 1)"
+def test_a_drop_of_fewer_than_three_cases_is_a_warning() -> None:
+    guards, share = Guards(alpha=1, min_drop=0.05), "The share of cases labelled Pass falls by"
+    for worse, expected, words in (
+        (2, (Status.WARN, set()), "10.0 points (2 cases worse, 0 better), fewer than 3 cases net (p 1)"),
+        (3, (Status.FAIL, {"min-drop"}), "15.0 points (3 cases worse, 0 better), more than chance (p 0.5)"),
+    ):
+        found, *said = judged(of_scores(*[ONE] * 20), of_scores(*[(1, 1, 0.75)] * worse, *[ONE] * (20 - worse)), guards)
+        (message,) = [one.message for one in judge(found, guards) if one.rule == "min-drop"]
+        assert (tuple(said), message) == (expected, f"{share} {words}")
 
 
 @pytest.mark.parametrize("failing", range(8))
