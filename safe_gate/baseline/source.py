@@ -24,7 +24,6 @@ from safe_gate.gate import stored
 from safe_gate.gate.comparison import Guards
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import OF_A_HEAD, Api, Context, Effects, is_merge_of_event, visible_root
-from safe_gate.github.contents import Contents
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import input_paths, pattern_settings
 from safe_gate.inputs.commit_files import (
@@ -271,6 +270,8 @@ class _Sources:
             raise Missing("this is not a GitHub Actions job")
         if not self.token:
             raise Missing("there is no token: set github-token, which needs contents: read")
+        from safe_gate.github.contents import Contents  # most clones have the base
+
         return Contents(self.connect(), self.context.repository)
 
 

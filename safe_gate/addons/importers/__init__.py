@@ -1,8 +1,7 @@
 """Converts what other tools recorded into cases or outputs: `safe-gate import`."""
 
-from safe_gate.addons.importers.entries import BY_DEFAULT, IMPORTING, Request, to_json_line
+from safe_gate.addons.importers.entries import BY_DEFAULT, IMPORTING, Request, Update, start_update, to_json_line
 from safe_gate.addons.importers.reading import import_files, number_repeated_ids, parse_mapping
-from safe_gate.addons.importers.update import Update, start_update
 
 __all__ = [
     "BY_DEFAULT",

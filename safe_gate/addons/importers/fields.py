@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
+from safe_gate.addons.importers.files import RefusedRecord, id_text, list_texts
 from safe_gate.addons.importers.messages import Message, Sample, parse_embedded_json, read_side
-from safe_gate.addons.importers.records import RefusedRecord, id_text, list_texts
 from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators.registry import EVALUATORS
 

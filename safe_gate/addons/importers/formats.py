@@ -14,7 +14,7 @@ from typing import Any
 
 from safe_gate.addons.importers import promptfoo
 from safe_gate.addons.importers.fields import IDS, KEPT, has_known_fields, read_row, with_input
-from safe_gate.addons.importers.files import parse_json
+from safe_gate.addons.importers.files import MOST_BYTES, LeftOut, Record, RefusedRecord, has_value, id_text, parse_json
 from safe_gate.addons.importers.messages import (
     Message,
     Messages,
@@ -30,7 +30,6 @@ from safe_gate.addons.importers.messages import (
     replies_of,
     unused_side_fields,
 )
-from safe_gate.addons.importers.records import MOST_BYTES, LeftOut, Record, RefusedRecord, has_value, id_text
 from safe_gate.model import record
 
 Value = dict[str, Any]

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from safe_gate.addons.importers.files import parse_json
-from safe_gate.addons.importers.records import RefusedRecord, field_words, has_value, list_texts
+from safe_gate.addons.importers.files import RefusedRecord, field_words, has_value, list_texts, parse_json
 from safe_gate.core.text.characters import is_blank
 
 _NOT_TEXT, _SYSTEM, _TOOLS = "parts that are not text", "system messages", "calls and answers of tools"

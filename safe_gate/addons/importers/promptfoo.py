@@ -17,8 +17,7 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from safe_gate.addons.importers.messages import ASKED, Message, Messages, Sample, read_side
-from safe_gate.addons.importers.records import (
+from safe_gate.addons.importers.files import (
     LeftOut,
     Record,
     RefusedRecord,
@@ -26,6 +25,7 @@ from safe_gate.addons.importers.records import (
     error_text,
     id_text,
 )
+from safe_gate.addons.importers.messages import ASKED, Message, Messages, Sample, read_side
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]

@@ -26,16 +26,16 @@ from safe_gate.addons.importers.entries import (
     shorten_id,
 )
 from safe_gate.addons.importers.fields import canonical_names, find_id, read_row, refuse_columns
-from safe_gate.addons.importers.files import NotReadable
-from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detect_format, is_row, row_format
-from safe_gate.addons.importers.records import (
+from safe_gate.addons.importers.files import (
     NO_RECORD,
     LeftOut,
+    NotReadable,
     Record,
     RefusedRecord,
     RepeatedColumn,
     error_text,
 )
+from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detect_format, is_row, row_format
 from safe_gate.core.case import Exchange
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS

@@ -17,6 +17,7 @@ from typing import Any
 
 from safe_gate.core.case import OwnFile, PackFact
 from safe_gate.core.jsontext import digest as digest_of
+from safe_gate.core.text.mapped_text import Languages
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.judged import PREFIX
 from safe_gate.evaluators.synthesis.checks import wording
@@ -34,7 +35,6 @@ from safe_gate.evaluators.synthesis.engine.rules import (
     rule_faults,
 )
 from safe_gate.evaluators.synthesis.engine.tokens import Spelling
-from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 

@@ -12,12 +12,12 @@ from typing import Annotated, Any
 
 from safe_gate.core.figures import share
 from safe_gate.core.stats import wilson
+from safe_gate.core.text.mapped_text import Language, is_not_english
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.judged import CountedVerdict, Estimate, JudgeFigures, JudgeVerdict
 from safe_gate.evaluators.replies import FrequentReplies, NoReply, SameReply, same_replies
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, ClauseEvidence, WordingEvidence
 from safe_gate.evaluators.synthesis.definitions import SHIPPED, sort_checks
-from safe_gate.evaluators.synthesis.language import Language, is_not_english
 from safe_gate.model import codec, record
 from safe_gate.model.codec import key
 from safe_gate.model.problems import Place

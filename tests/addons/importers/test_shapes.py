@@ -11,7 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.addons.importers import files
-from safe_gate.addons.importers.records import Record
+from safe_gate.addons.importers.files import Record
 from tests.support.cases import SafeGate, refused
 from tests.support.importing import ASK, REPLY, imported, left_out, said, write
 

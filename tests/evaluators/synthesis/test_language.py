@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.synthesis.language import Language
+from safe_gate.core.text.mapped_text import Language
 from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
 from tests.support.examples import is_thorough
 from tests.support.synthesis import results, rules, run

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from safe_gate.core.jsontext import digest
-from safe_gate.core.text.mapped_text import similarity
+from safe_gate.core.text.mapped_text import Language, is_not_english, similarity
 from safe_gate.evaluators.judged import JudgeVerdict
 from safe_gate.evaluators.replies import holds_only, no_reply, reply_digests
 from safe_gate.evaluators.synthesis.checks import wording
@@ -41,7 +41,6 @@ from safe_gate.evaluators.synthesis.checks.turn import (
 )
 from safe_gate.evaluators.synthesis.definitions import ASKED, STAYING, WORDING, sort_checks
 from safe_gate.evaluators.synthesis.engine.tokens import Sentence, content_stems, first_words
-from safe_gate.evaluators.synthesis.language import Language, is_not_english
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model import record
 from safe_gate.model.problems import Place

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.jsontext import digest
 from safe_gate.core.text import normalise
 from safe_gate.core.text.characters import is_blank
+from safe_gate.core.text.mapped_text import Languages
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, OPT_IN_GROUPS
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
@@ -32,7 +33,6 @@ from safe_gate.evaluators.synthesis.engine.tokens import (
     tokenise,
     words_with_stems,
 )
-from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 

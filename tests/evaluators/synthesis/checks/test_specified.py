@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.core.text.mapped_text import similarity
+from safe_gate.core.text.mapped_text import Language, similarity
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, WordingEvidence
 from safe_gate.evaluators.synthesis.checks.score import build_result
-from safe_gate.evaluators.synthesis.language import Language
 from safe_gate.evaluators.synthesis.result import Result, Totals
 from safe_gate.model import codec
 from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
