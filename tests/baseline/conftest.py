@@ -1,7 +1,5 @@
 """What several tests of this folder need."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.support.github import InActions

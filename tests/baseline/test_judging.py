@@ -1,7 +1,5 @@
 """`policy-ref: base`: the base commit's policy judges a change."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path

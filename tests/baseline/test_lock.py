@@ -1,7 +1,5 @@
 """Stale recordings, from the outside: a lock, a change, and what `run` says of it."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """Two runs compared: what must hold whatever the runs are."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

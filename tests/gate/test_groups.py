@@ -1,7 +1,5 @@
 """Rules on the cases of one archetype or one tag, thresholds of an archetype's own, and groups too small for either."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Known failures: what a waiver lets pass and until when, and that none outlives what it was for."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What weakens the gate: settings that ask for less, rules and waivers that changed, cases that ask for less."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

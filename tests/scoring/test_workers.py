@@ -1,7 +1,5 @@
 """`--jobs`: more processes change how long a run takes, and nothing else."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -1,7 +1,5 @@
 """Recordings with random faults: each is imported or refused in a sentence, and what is written is valid."""
 
-from __future__ import annotations
-
 import copy
 import csv
 import io

@@ -1,7 +1,5 @@
 """Files that cannot be read, records wherever a document has its lists, and rows of named fields."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

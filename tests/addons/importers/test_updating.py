@@ -1,7 +1,5 @@
 """New replies for the cases of a file, of which all else stays."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

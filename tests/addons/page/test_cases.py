@@ -1,7 +1,5 @@
 """The page of a run in headless Chromium: filters, links, texts and changes, for every reader and on paper."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Callable

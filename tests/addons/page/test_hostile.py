@@ -1,7 +1,5 @@
 """Hostile text in the page, changed words, and ten thousand cases."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A dask cluster: who scores, on how many machines and what becomes of them changes no byte and no word."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

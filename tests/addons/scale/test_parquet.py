@@ -1,7 +1,5 @@
 """Parquet of logs: a row is a case as a line of JSONL is, and nothing in a file ends in a traceback."""
 
-from __future__ import annotations
-
 import datetime
 import decimal
 import json

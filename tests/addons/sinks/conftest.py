@@ -1,7 +1,5 @@
 """What several tests of this folder need."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path

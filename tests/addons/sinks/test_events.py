@@ -1,7 +1,5 @@
 """The events of a run: which there are, and what they hold."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Results as OTLP."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

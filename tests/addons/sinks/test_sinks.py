@@ -1,7 +1,5 @@
 """Where the settings of a sink may come from, and events in a file."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Events to a webhook, and what happens when a receiver misbehaves."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """`rules train`: marked cases in, rows with their counts out, and what they gain."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """`compare`, and comparisons with rules, waivers and evaluators that changed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Baselines that cannot be read, are missing or are not there yet."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A run compared with a baseline, from the command line: what got worse, what may, and the files of a commit."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What several tests of this folder need."""
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator

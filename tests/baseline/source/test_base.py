@@ -1,7 +1,5 @@
 """The base commit of the event, also where a pull request is checked out as GitHub merges it; reports as baselines."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A commit as the baseline, out of a clone and from a GitHub in memory."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

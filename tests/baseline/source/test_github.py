@@ -1,7 +1,5 @@
 """A commit that is read from GitHub."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

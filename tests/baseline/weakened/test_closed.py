@@ -1,7 +1,5 @@
 """Every weakening that is closed, from the command line: a gate that forbids it fails."""
 
-from __future__ import annotations
-
 import copy
 import json
 import shutil

@@ -1,7 +1,5 @@
 """A baseline in the checkout that a change deletes or replaces."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How a run shows that a change weakens the gate, and when it fails for it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

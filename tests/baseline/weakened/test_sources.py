@@ -1,7 +1,5 @@
 """What a change is compared with to see whether it weakens the gate: reports and the base commit."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The gate's judgement: every rule at, below and above its limit, and the verdict of all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

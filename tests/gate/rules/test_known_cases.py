@@ -1,7 +1,5 @@
 """With a baseline, rates of the cases that it has are judged by themselves too: new cases hide no failure."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

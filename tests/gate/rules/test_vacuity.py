@@ -1,7 +1,5 @@
 """A green that nobody earned is counted, named where it is most of a metric, and gated where that is asked for."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rows mapped to cases, and rows that cannot become one."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

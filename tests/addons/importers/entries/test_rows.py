@@ -1,7 +1,5 @@
 """What becomes of a record: its own fields, its id, its samples, its history, and a file that ends early."""
 
-from __future__ import annotations
-
 import csv
 import json
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """Formats of other tools: each is detected by its content and becomes cases."""
 
-from __future__ import annotations
-
 import json
 from itertools import product
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Logs of Inspect."""
 
-from __future__ import annotations
-
 import json
 import sys
 import zipfile

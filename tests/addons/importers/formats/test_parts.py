@@ -1,7 +1,5 @@
 """What a conversation loses and keeps: parts, refusals, reasoning, tools, messages without text, fields beside it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Results of promptfoo."""
 
-from __future__ import annotations
-
 import csv
 from itertools import product
 from pathlib import Path

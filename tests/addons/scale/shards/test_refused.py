@@ -1,7 +1,5 @@
 """Shards that cannot be merged, and settings that name none."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable

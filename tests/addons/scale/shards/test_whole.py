@@ -1,7 +1,5 @@
 """Shards of a run, merged, are the whole run; one shard is no run."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import chdir
 from pathlib import Path

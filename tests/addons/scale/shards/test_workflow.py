@@ -1,7 +1,5 @@
 """Shards in a workflow: a matrix of jobs, and the job that merges."""
 
-from __future__ import annotations
-
 import html
 import json
 from pathlib import Path
