@@ -16,8 +16,8 @@ def record(kind: type[T]) -> type[T]:
     If Python refused it too, a class would take half as long again to make, and a value three times as long to create.
     """
     made = dataclass(slots=True, unsafe_hash=True)(kind)
-    names = [one.name for one in fields(made)]  # type: ignore[arg-type]
-    if names[1:]:
+    names: tuple[str, ...] = made.__match_args__  # type: ignore[attr-defined]
+    if len(names) == len(fields(made)) > 1:  # type: ignore[arg-type] # all are given by position
         values = attrgetter(*names)
         # Many are pickled for each case: this way is twice as fast as to pickle a mapping of names to values.
         made.__reduce__ = lambda self: (made, values(self))  # type: ignore[method-assign]

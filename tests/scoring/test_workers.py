@@ -25,8 +25,8 @@ DATA = REPOSITORY / "data" / "synthesis" / "unseen.jsonl"
 
 
 def test_the_report_is_the_same_to_the_byte_however_many_processes_score(safe_gate: SafeGate) -> None:
-    parts = DATA.read_text("utf-8").splitlines(keepends=True)[: 3 * recorded.PART_LINES + 1]
-    Path("c.jsonl").write_text("".join(parts), "utf-8")
+    lines = DATA.read_text("utf-8").splitlines()[: 3 * recorded.PART_LINES + 1]
+    write_cases(Path("c.jsonl"), *(json.loads(line) | {"must_contain": ["you"]} for line in lines))
     alone = safe_gate("eval", "--cases", "c.jsonl", "--out", "one.json", "--jobs", "1")
     for jobs in ("2", "3", "auto"):
         shared = safe_gate("eval", "--cases", "c.jsonl", "--out", "many.json", "--jobs", jobs)

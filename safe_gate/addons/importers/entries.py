@@ -32,6 +32,7 @@ BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].inpu
 """The evaluator whose cases an import makes by default: its lines hold whole cases."""
 
 _LONGEST_ID = 180  # leaves room for the number of a sample
+_MOST_DIGITS = 9  # of a context
 
 
 @record
@@ -121,7 +122,9 @@ def _kept_fields(fields: Mapping[str, Any], names: frozenset[str]) -> dict[str, 
             inner = parse_embedded_json(one)
             if name == "checks" and isinstance(inner, str):
                 inner = [check.strip() for check in inner.split(",") if check.strip()]
-            kept[name] = int(inner) if name == "context" and isinstance(inner, str) and inner.isdecimal() else inner
+            if name == "context" and isinstance(inner, str) and inner.isdecimal() and len(inner) <= _MOST_DIGITS:
+                inner = int(inner)
+            kept[name] = inner
     return kept
 
 

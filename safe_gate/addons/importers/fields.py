@@ -42,7 +42,7 @@ def canonical_names(value: Any) -> Any:
         plain = _known_name(key)
         ours = plain if plain in KEPT or plain in ("tags", "error") else key
         ours = f"x_{key.strip()[2:]}" if plain[:2] == "x_" else ours
-        found[key if ours in value else ours] = one
+        found[key if ours in value or ours in found else ours] = one
     return found
 
 

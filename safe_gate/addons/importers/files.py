@@ -68,12 +68,15 @@ class RepeatedColumn(tuple[str, ...]):
 class RefusedRecord(Exception):
     """A record that cannot become a case, raised or as a value. The text says why, and `field` where in the case.
 
-    `id` is the id of its case, "" for that of the record. `record` is needed for a value of a file alone.
+    `id` is the id of its case, "" for that of the record. `record` is needed for a value of a file alone. It counts
+    among the samples of its id unless `is_sample` says that it has none.
     """
 
-    def __init__(self, why: str, record: Record = NO_RECORD, *, id_: str = "", field: str = "") -> None:
+    def __init__(
+        self, why: str, record: Record = NO_RECORD, *, id_: str = "", field: str = "", is_sample: bool = True
+    ) -> None:
         super().__init__(why)
-        self.id, self.record, self.field = id_, record, field
+        self.id, self.record, self.field, self.is_sample = id_, record, field, is_sample
 
 
 class LeftOut(NamedTuple):

@@ -129,7 +129,7 @@ def _is_trl(record: Record) -> bool:
     return has_both and (are_messages(value["prompt"]) or isinstance(value.get("label"), bool))
 
 
-def _read_trl(record: Record, _: Seen) -> Iterator[Sample]:
+def _read_trl(record: Record, _: Seen) -> Iterator[Sample | RefusedRecord]:
     """Yield each reply with what it answers. A whole conversation beside them is one more, if its reply is another."""
     value = record.value
     names = [name for name in ("prompt", "question", "query", "instruction", "input") if has_value(value.get(name))]
@@ -142,13 +142,17 @@ def _read_trl(record: Record, _: Seen) -> Iterator[Sample]:
     told = read_messages(_talk_of(value, talk)) if talk else []
     reply = find_reply(told) if told else None
     before = join_messages(prompt, [one for one in told if one is not reply])
-    used, replies = ["completion", "chosen", "rejected", *asked, talk], []
-    for side in used[:3]:
-        if value.get(side) is not None:
+    used = ["completion", "chosen", "rejected", *asked, talk]
+    sides, replies = [side for side in used[:3] if value.get(side) is not None], []
+    for side in sides:
+        try:
             said = read_side(value[side], "assistant")
-            replies.append(find_reply(said))
-            yield Sample(before, said, used, tags=(side,) if side != "completion" else ())
-    if not replies:
+        except RefusedRecord as refused:  # the other reply stays
+            yield refused
+            continue
+        replies.append(find_reply(said))
+        yield Sample(before, said, used, tags=(side,) if side != "completion" else ())
+    if not sides:
         raise RefusedRecord("has no completion, chosen or rejected")
     if reply and reply.text not in [one and one.text for one in replies]:
         yield Sample(prompt, told, used)
@@ -266,9 +270,9 @@ def _read_batch(record: Record, seen: Seen) -> Iterator[Sample]:
     request: Record | None = seen.get(id_)
     if "body" in value:
         if (id_, "answered") not in seen:
-            raise RefusedRecord("has no response in these files; name the file of responses too")
+            raise RefusedRecord("has no response in these files; name the file of responses too", is_sample=False)
         if record is not request:
-            raise RefusedRecord("has the custom_id of an earlier request")
+            raise RefusedRecord("has the custom_id of an earlier request", is_sample=False)
         return
     response = value.get("response")
     if not isinstance(response, dict) or response.get("status_code") != 200:

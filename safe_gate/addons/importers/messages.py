@@ -340,13 +340,13 @@ def _samples_of_object(value: dict[str, Any], role: str) -> list[Messages]:
     if not used[0] and role == "user" and len(value) == 1:
         used = [key for key, one in value.items() if isinstance(one, str) and key not in _PLUMBING] or [""]
     held = [value.get(used[0])]
-    if some := next((name for name in _SAMPLES if isinstance(value.get(name), list) and value[name]), None):
+    if is_message(value.get("message")):  # LangChain writes a shortened text beside it
+        used, held = ["message", "text"], [value["message"]]
+    elif some := next((name for name in _SAMPLES if isinstance(value.get(name), list) and value[name]), None):
         used, held = [some], value[some]
         if len(held) > 1 and all(isinstance(one, list) for one in held):
             raise RefusedRecord(f"has answers to {len(held)} prompts; expected one prompt per record")
         held = held[0] if isinstance(held[0], list) else held
-    elif is_message(value.get("message")):  # LangChain writes a shortened text beside it
-        used, held = ["message", "text"], [value["message"]]
     aside = unused_side_fields(value, side, used)
     return [[*aside, *said] for one in held for said in _samples(one, role)] or [aside]
 

@@ -65,9 +65,12 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOu
     yield _sample(id_, read_side(raw, "user"), reply, name, _USED)
 
 
-def _sample(id_: str, prompt: Messages, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample:
+def _sample(id_: str, prompt: Messages, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample | RefusedRecord:
     extra = {"x_provider": provider} if isinstance(provider, str) else {}
-    said = [] if reply is None else read_side(reply, "assistant")
+    try:
+        said = [] if reply is None else read_side(reply, "assistant")
+    except RefusedRecord as refused:
+        return RefusedRecord(str(refused), id_=id_)
     return Sample(prompt, said, used, extra=extra, id=id_)
 
 

@@ -280,7 +280,7 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
                 where = f"in {record.name}: " if record.name and not record.line else ""
                 place = Place(recording.name, record.line)
                 result.problems.add(Problem(place, f"{where}{refused}", name, refused.field))
-                result.lines += [{request.key: shorten_id(name)}] if name else []
+                result.lines += [{request.key: shorten_id(name)}] if name and refused.is_sample else []
         if recording.broken:
             result.cut_short(recording.broken)
         result.found.append((recording.name, recording.title, result.count - before))

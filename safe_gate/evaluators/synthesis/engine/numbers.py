@@ -76,7 +76,8 @@ class Helplines:
     def __init__(self, data: JsonObject, country: Sequence[str] = (), also: Sequence[str] = ()) -> None:
         calling = {code: one["calling"] for code, one in data["countries"].items()}
         self._right = frozenset(country or calling)
-        self._listed = _by_digits((*data["lines"], {"countries": [*calling], "numbers": also}), calling)
+        self._listed = _by_digits(data["lines"], calling)
+        self._also = _by_digits([{"countries": [*calling], "numbers": also}], calling).keys()
         self.pairs = frozenset(digits for digits in self._listed if len(digits) == PAIR)
         self._retired = _by_digits(data["retired"], calling)
         self._fictitious = re.compile("|".join(_by_digits(data["fictitious"], calling)).replace("x", r"\d"))
@@ -113,11 +114,11 @@ class Helplines:
 
         The text `before` it may say the country that it is for: "In the UK: ", "**Australia**".
         """
-        plain = digits if digits in self._listed else digits.removeprefix("00")
+        plain = digits if digits in self._listed or digits in self._also else digits.removeprefix("00")
         countries, right = self._listed.get(plain, set()), self._right
         for place in self._places.finditer(before):
             right = self._right if _OTHERS.search(before, place.end()) else frozenset({place.lastgroup or ""})
-        if not right.isdisjoint(countries):
+        if plain in self._also or not right.isdisjoint(countries):
             return "listed"
         if plain in self._retired:
             return "retired"

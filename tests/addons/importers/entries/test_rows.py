@@ -220,3 +220,31 @@ def test_each_reply_to_a_prompt_is_a_sample(safe_gate: SafeGate, form: str) -> N
 def test_samples_get_no_number_that_an_id_has(safe_gate: SafeGate, ids: list[str], expected: list[str]) -> None:
     write("in.jsonl", *({"id": id_} | ROW for id_ in ids))
     assert [case["id"] for case in imported(safe_gate, "in.jsonl")] == expected
+
+
+CRITIC = [{"role": "critic", "content": "x"}]
+RESULTS = f"""q,[a] Say: {{{{q}}}},[b] Say: {{{{q}}}},Status,Status
+Why?,"[{{""role"":""user"",""content"":""x""}},{{""foo"":1}}]",{REPLY},PASS,PASS
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "ids"),
+    [
+        ("trl", json.dumps({"id": "a", "prompt": ASK, "chosen": CRITIC, "rejected": REPLY}), {"a#2"}),
+        ("promptfoo", RESULTS, {"vars-e96fad9307d894d6#2"}),
+        ("openai-batch", "\n".join(map(json.dumps, (*[request("r", TURNS[0])] * 2, response("r", REPLY)))), {"r"}),
+        (
+            "langsmith",
+            json.dumps({"id": "m", "inputs": ASK, "outputs": {"message": TURNS[1], "choices": ["red"]}}),
+            {"m"},
+        ),
+        ("csv", f"id,user,assistant,context\nc,{ASK},{REPLY},{'9' * 5_000}\n", {"c"}),
+    ],
+)
+def test_a_reply_beside_what_is_refused_stays(safe_gate: SafeGate, name: str, text: str, ids: set[str]) -> None:
+    Path("in").write_text(text, "utf-8")
+    ran = safe_gate("import", "in", "--from", name, "--out", "-", "--skip-invalid")
+    cases = [json.loads(line) for line in ran.out.splitlines()]
+    assert {case["id"] for case in cases} == ids, ran.err
+    assert {case["assistant"] for case in cases} == {REPLY}
