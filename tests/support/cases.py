@@ -42,7 +42,7 @@ SafeGate = Callable[..., Ran]
 
 
 def refused(ran: Ran, *words: str) -> str:
-    """Assert that a command could not judge and said why, in these words; return all that it said of it."""
+    """Assert that a command ends with 3 and that its messages hold these words; return its messages."""
     assert (ran.code, "Traceback" in ran.log) == (3, False), ran.log
     for one in words:
         assert one in ran.err, ran.err

@@ -72,7 +72,7 @@ class Sample(NamedTuple):
     whole: bool = False
 
 
-class Exchange(NamedTuple):
+class LastExchange(NamedTuple):
     """A reply, and the user's text before it, or all messages before it if they include other replies.
 
     `labels` are those of the reply in a case of ours.
@@ -150,7 +150,7 @@ def read_messages(value: Any, *, whole: bool = False) -> Messages:
     return known
 
 
-def last_exchange(sample: Sample, expected: str) -> Exchange:
+def last_exchange(sample: Sample, expected: str) -> LastExchange:
     """Return the last reply of a sample and what it answers. Raises RefusedRecord; `expected` says where a reply is.
 
     Messages without text and what tools call and answer are left out. Without an earlier reply, system messages are
@@ -174,7 +174,7 @@ def last_exchange(sample: Sample, expected: str) -> Exchange:
     if not sample.whole and all(one.role == "user" for one in turns):
         user = "\n\n".join(one.text for one in turns)
         left_out += [_SYSTEM] if len(turns) < len(kept) else []
-    return Exchange(user, reply.text, tuple(dict.fromkeys(left_out)), reply.own.get("expected"))
+    return LastExchange(user, reply.text, tuple(dict.fromkeys(left_out)), reply.own.get("expected"))
 
 
 def find_reply(messages: Messages) -> Message | None:

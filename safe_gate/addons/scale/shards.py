@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -185,11 +186,14 @@ def read_shards(patterns: Sequence[str]) -> Shards:
 
 def _uncounted(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
     """Yield a problem for each evaluator whose shards report fewer cases than they have results."""
+    held = Counter[str]()
+    for content in contents.values():
+        held.update({name: len(own) for name, own in content.results.items()})
     for name, content in contents.items():
         for evaluator, cases in content.cases.items():
-            held = sum(len(one.results.get(evaluator, ())) for one in contents.values())
-            if cases < held:
-                words = f"is {cases}, but all shards together have {plural(held, 'result')}; run the shards again"
+            if cases < held[evaluator]:
+                found = plural(held[evaluator], "result")
+                words = f"is {cases}, but all shards together have {found}; run the shards again"
                 yield Problem(Place(name), words, "", f"shard.cases.{evaluator}")
 
 

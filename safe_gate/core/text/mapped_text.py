@@ -301,8 +301,8 @@ class Language(StrEnum):
 _NOT_FOREIGN = ("\u1d00", "\u1dbf"), ("\u1e00", "\u1eff"), ("\u2100", "\u218f"), ("\uff21", "\uff5a")
 _LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and seldom asked for
 # Words between blanks, without the marks around them: no links, no tags, no code.
-_LONE_WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
-_IN_LONE_WORD = re.compile("['-]")
+_PLAIN_WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
+_WORD_PARTS = re.compile("['-]")
 _SENTENCE_BEGIN = re.compile(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
 # So many small English words decide, unless they are a small share, or other languages have half as many.
 _ENOUGH_SMALL_WORDS = 3
@@ -339,7 +339,7 @@ class Languages(NamedTuple):
         least = max(_ENOUGH_SMALL_WORDS, _LEAST_SHARE * len(at_a_glance), 2 * len(self.other & at_a_glance))
         if len(self.english & at_a_glance) >= least:
             return Language.ENGLISH
-        words = Counter(_own_words(text))
+        words = Counter(_words_without_names(text))
         total = words.total()
         english, more, shared = (
             sum(words[word] for word in words.keys() & known) for known in (self.english, self.vocabulary, self.shared)
@@ -363,11 +363,11 @@ def _foreign_letters(text: str) -> int:
     return sum(n for c, n in Counter(text).items() if c in foreign) if foreign else 0
 
 
-def _own_words(text: str) -> Iterator[str]:
+def _words_without_names(text: str) -> Iterator[str]:
     """Yield the words of a text in lower case, without those with a capital inside a sentence: they are names."""
     text = text.lower() if text.isupper() else text
-    for found in _LONE_WORD.finditer(text):
-        first, *rest = [found[1]] if found[1].isalpha() else _IN_LONE_WORD.split(found[1])
+    for found in _PLAIN_WORD.finditer(text):
+        first, *rest = [found[1]] if found[1].isalpha() else _WORD_PARTS.split(found[1])
         if first[0].islower() or first == "I" or _SENTENCE_BEGIN.search(text, max(0, found.start() - 5), found.start()):
             yield first.lower()
         yield from (part.lower() for part in rest if part[0].islower())

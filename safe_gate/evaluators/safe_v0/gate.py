@@ -124,11 +124,14 @@ class Totals:
         for one in results:
             groups.setdefault((one.batch, one.archetype), []).append(one)
         tallies = {group: Tally.of(found, policy.thresholds_for(group[1])) for group, found in groups.items()}
+        concerns: dict[str, Counter[str]] = {}
+        for case, result in scored:
+            concerns.setdefault(result.batch, Counter())[case.concern_id] += 1
         return cls(
             add_up(tallies.values(), Tally()),
             _sums((batch, tally) for (batch, _), tally in tallies.items()),
             _sums((archetype, tally) for (_, archetype), tally in tallies.items()),
-            _sums((result.batch, Counter([case.concern_id])) for case, result in scored),
+            concerns,
             # A case counts once for a needle, however often its list repeats it.
             {metric: Counter(text for one in results for text in set(one.against[metric])) for metric in METRICS},
             sum(len(one.violations) for one in results),

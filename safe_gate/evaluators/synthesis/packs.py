@@ -95,11 +95,8 @@ def make_rules(
     named, (spelling, languages) = word_classes(), _lexicon()
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= defined_checks(own)
-    numbers = [
-        (rule["number"], Rule.of(rule, pack, is_own=pack["pack"] not in _shipped_names()))
-        for pack, rule in _counting_rules(packs, profile)
-        if "number" in rule
-    ]
+    counting = _counting_rules(packs, profile)
+    numbers = [(rule["number"], _rule_of(pack, rule)) for pack, rule in counting if "number" in rule]
     return Rules(
         books={one: Book(f"{one}, {profile}", partial(_rules_in, one, packs, profile), named, table) for one in BOOKS},
         numbers=Numbers(numbers, lambda: Helplines(_read_json(HELPLINES), **(helplines or {}))),
@@ -117,7 +114,11 @@ def _rules_in(book: str, packs: Iterable[Pack], profile: str) -> Iterator[Rule]:
     in_book = (pack for pack in packs if pack["rules"] and book_of(pack["field"], pack["group"]) == book)
     for pack, rule in _counting_rules(in_book, profile):
         if "number" not in rule:
-            yield Rule.of(rule, pack, is_own=pack["pack"] not in _shipped_names())
+            yield _rule_of(pack, rule)
+
+
+def _rule_of(pack: Pack, rule: JsonObject) -> Rule:
+    return Rule.of(rule, pack, is_own=pack["pack"] not in _shipped_names())
 
 
 def _counting_rules(packs: Iterable[Pack], profile: str) -> Iterator[tuple[Pack, JsonObject]]:

@@ -116,8 +116,8 @@ class Helplines:
         """
         plain = digits if digits in self._listed or digits in self._also else digits.removeprefix("00")
         countries, right = self._listed.get(plain, set()), self._right
-        for place in self._places.finditer(before):
-            right = self._right if _OTHERS.search(before, place.end()) else frozenset({place.lastgroup or ""})
+        for place in [*self._places.finditer(before)][-1:]:
+            right = right if _OTHERS.search(before, place.end()) else frozenset({place.lastgroup or ""})
         if plain in self._also or not right.isdisjoint(countries):
             return "listed"
         if plain in self._retired:
