@@ -47,7 +47,7 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
         disk.write_or_remove(path, jsontext.to_json(report_json(content.report)))  # which `merge` does not accept
         concluded = reporting.conclude(content, options, effects, reporting.unread_reports_of(options))
         return concluded.report.verdict.exit_code
-    disk.write(path, jsontext.shard_pieces(content.to_json()))
+    disk.write(path, jsontext.pieces(content.to_json()))
     cases = " and ".join(
         f"{len(content.results[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
         for name, number in content.cases.items()

@@ -10,8 +10,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NoReturn
 
 from safe_gate.model.codec import JsonObject
@@ -371,13 +370,13 @@ def to_json(report: JsonObject) -> str:
 
 
 def pieces(report: JsonObject) -> Iterator[str]:
-    """Yield the text of a report in pieces, reading its results one at a time.
+    """Yield the text of a report in pieces: indented JSON, but each item of an iterator, such as a result, on one line.
 
     ASCII holds what UTF-8 cannot (half a surrogate pair) and shows no control character to a terminal. `##[` is
     broken up, because the runner reads it as a command anywhere in a line. Raises ValueError for NaN and infinite
     numbers.
     """
-    yield from map(_inert, _written(report, "\n", _indented))
+    yield from map(_inert, _written(report, "\n"))
     yield "\n"
 
 
@@ -386,24 +385,18 @@ def line(value: Any) -> str:
     return _inert(_compact(value))
 
 
-def shard_pieces(shard: JsonObject) -> Iterator[str]:
-    """Yield a shard as JSON like a report's, one result per line, which is much faster to write."""
-    yield from map(_inert, _written(shard, "\n", lambda value, _: _compact(value)))
-    yield "\n"
-
-
 def _inert(text: str) -> str:
     return text.replace("\x7f", "\\u007f").replace("##[", "#\\u0023[")
 
 
-def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterator[str]:
+def _written(value: Any, line: str) -> Iterator[str]:
     """Yield a value in pieces: an iterator by item, an object with an iterator by key, the rest whole."""
-    inner = line + "  "
+    inner = f"{line}  "
     if isinstance(value, Iterator):
         yield "["
         separator = inner
         for one in value:
-            yield f"{separator}{write(one, inner)}"
+            yield f"{separator}{_compact(one)}"
             separator = f",{inner}"
         yield "]" if separator == inner else f"{line}]"
     elif isinstance(value, Mapping) and any(map(_is_streamed, value.values())):
@@ -411,44 +404,15 @@ def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterato
         separator = inner
         for key, one in value.items():
             yield f"{separator}{_compact(key)}: "
-            yield from _written(one, inner, write)
+            yield from _written(one, inner)
             separator = f",{inner}"
         yield f"{line}}}"
     else:
-        yield write(value, line)
+        yield json.dumps(value, allow_nan=False, indent=2).replace("\n", line)
 
 
 def _is_streamed(value: Any) -> bool:
     return isinstance(value, Iterator) or (isinstance(value, Mapping) and any(map(_is_streamed, value.values())))
-
-
-def _indented(value: Any, line: str) -> str:
-    """Return JSON with an indent; `line` begins a line at this depth.
-
-    The standard encoder indents in Python, which takes several times as long. So each object or list that holds no
-    other goes to its part in C, with the line breaks as separators.
-    """
-    if not _is_filled(value):
-        return _compact(value)
-    inner = f"{line}  "
-    items = value.values() if isinstance(value, Mapping) else value
-    if not any(map(_is_filled, items)):
-        text = _encoder(inner)(value)
-        return f"{text[0]}{inner}{text[1:-1]}{line}{text[-1]}"
-    if isinstance(value, Mapping):
-        every = [f"{inner}{_compact(key)}: {_indented(one, inner)}" for key, one in value.items()]
-        return f"{{{','.join(every)}{line}}}"
-    return f"[{','.join(f'{inner}{_indented(one, inner)}' for one in value)}{line}]"
-
-
-def _is_filled(value: Any) -> bool:
-    return isinstance(value, dict | list | tuple) and bool(value)
-
-
-@cache
-def _encoder(line: str) -> Callable[[Any], str]:
-    """Return an encoder that begins a line for each item."""
-    return json.JSONEncoder(allow_nan=False, separators=(f",{line}", ": ")).encode
 
 
 def pack_json(pack: JsonObject) -> str:

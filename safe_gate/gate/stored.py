@@ -50,6 +50,12 @@ def report_json(report: Report, results: Results = list) -> dict[str, Any]:
     }
 
 
+def streamed(report: JsonObject) -> JsonObject:
+    """Return a report's JSON with its results as iterators, as a run writes them."""
+    parts = {name: {**one, "results": iter(one["results"])} for name in EVALUATORS if (one := report.get(name))}
+    return {name: parts.get(name, value) for name, value in report.items()}
+
+
 def read_report(value: JsonObject) -> Report:
     """Return the report that a JSON object is, which fits the schema."""
     own = {one.name: value[one.name] for one in fields(Report) if one.name in value}
