@@ -24,7 +24,7 @@ from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.engine.phrases import Classes
-from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Sentence, Spelling, is_content, tokenise
+from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Spelling, is_content, tokenise
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -120,23 +120,23 @@ def _clauses(case: Case, group: str, turn: Turn) -> Iterator[_Clause]:
     field = GROUPS[group][1]
     hit = {match.clause for match in turn.matches(group) if not match.by}
     marks = [_words(mark, turn.rules.spelling) for mark in case.marks.get(_MARKS.get(group, group), ())]
-    for number, sentence in enumerate(turn.sentences(field)):
+    for number, sentence in enumerate(turn.read(field).sentences):
         marked = _marked_tokens(sentence, marks)
         for start, end in _clause_bounds(sentence):
             is_marked = 2 * sum(marked[start:end]) >= end - start
-            asks = "?" in sentence.words[end:]
-            yield _Clause(tuple(sentence.words[start:end]), asks, is_marked, (number, start) in hit)
+            asks = "?" in sentence[end:]
+            yield _Clause(sentence[start:end], asks, is_marked, (number, start) in hit)
 
 
 def _words(mark: str, spelling: Spelling) -> list[str]:
-    return [word for one in tokenise(normalise(mark), spelling).sentences for word in one.words if word not in BOUNDARY]
+    return [word for one in tokenise(normalise(mark), spelling).sentences for word in one if word not in BOUNDARY]
 
 
-def _marked_tokens(sentence: Sentence, marks: Sequence[Sequence[str]]) -> list[bool]:
+def _marked_tokens(sentence: Sequence[str], marks: Sequence[Sequence[str]]) -> list[bool]:
     """Return for each token of a sentence whether a mark covers it, signs between words aside."""
-    places = [at for at, word in enumerate(sentence.words) if word not in BOUNDARY]
-    words = [sentence.words[at] for at in places]
-    marked = [False] * len(sentence.words)
+    places = [at for at, word in enumerate(sentence) if word not in BOUNDARY]
+    words = [sentence[at] for at in places]
+    marked = [False] * len(sentence)
     for mark in marks:
         for start in range(len(words) - len(mark) + 1):
             if words[start : start + len(mark)] == mark:
@@ -145,10 +145,10 @@ def _marked_tokens(sentence: Sentence, marks: Sequence[Sequence[str]]) -> list[b
     return marked
 
 
-def _clause_bounds(sentence: Sentence) -> Iterator[tuple[int, int]]:
+def _clause_bounds(sentence: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the first token of each clause and the one after its last."""
     start = 0
-    for at, word in enumerate([*sentence.words, "\n"]):
+    for at, word in enumerate([*sentence, "\n"]):
         if word in BOUNDARY:
             if at > start:
                 yield start, at

@@ -11,7 +11,7 @@ import math
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
@@ -23,20 +23,21 @@ from safe_gate.model.codec import JsonObject
 
 _MOST, _LONGEST = 30_000, 40
 
+K = TypeVar("K", bound=Sized)
 T = TypeVar("T")
 
 
-class Cache(dict[str, T]):
-    """A cache of a function of texts. It skips long texts, and keeps what it has when it is full."""
+class Cache(dict[K, T]):
+    """A cache of a function of texts or of tokens. It skips long ones, and keeps what it has when it is full."""
 
-    def __init__(self, function: Callable[[str], T]) -> None:
+    def __init__(self, function: Callable[[K], T]) -> None:
         super().__init__()
         self._function = function
 
-    def __missing__(self, text: str) -> T:
-        found = self._function(text)
-        if len(text) <= _LONGEST and len(self) < _MOST:
-            self[text] = found
+    def __missing__(self, key: K) -> T:
+        found = self._function(key)
+        if len(key) <= _LONGEST and len(self) < _MOST:
+            self[key] = found
         return found
 
 
@@ -56,7 +57,7 @@ def _words(typed: Iterable[str]) -> list[str]:
     return [*chain.from_iterable(map(_WORDS.__getitem__, typed))]
 
 
-_WORDS = Cache[Sequence[str]](lambda typed: tuple(WORD.findall(typed.lower())))
+_WORDS = Cache[str, Sequence[str]](lambda typed: tuple(WORD.findall(typed.lower())))
 """The words of a part between two blanks."""
 
 

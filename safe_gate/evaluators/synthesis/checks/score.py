@@ -40,7 +40,7 @@ from safe_gate.evaluators.synthesis.checks.turn import (
     place_hit,
 )
 from safe_gate.evaluators.synthesis.definitions import ASKED, STAYING, WORDING, sort_checks
-from safe_gate.evaluators.synthesis.engine.tokens import Sentence, content_stems, first_words
+from safe_gate.evaluators.synthesis.engine.tokens import content_stems, first_words
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model import record
 from safe_gate.model.problems import Place
@@ -381,10 +381,10 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
     touched = {
         n: shared for n, shared in turn.shared.items() if n in staying or _counts_as_touching(sentences[n], shared)
     }
-    opening = next((n for n, one in enumerate(sentences) if n in acknowledging or _PERSONS & {*one.words}), 0)
+    opening = next((n for n, one in enumerate(sentences) if n in acknowledging or _PERSONS & {*one}), 0)
     spoken = [n for n, one in enumerate(sentences) if _length(one)]
     is_only_sympathy = acknowledging.issuperset(spoken)
-    pointing = sum(not _DEMONSTRATIVES.isdisjoint(sentences[n].words) for n in spoken)
+    pointing = sum(not _DEMONSTRATIVES.isdisjoint(sentences[n]) for n in spoken)
     dwelling = {n for n in acknowledging if n != opening or _length(sentences[n]) >= _NO_TOKEN}
     return Ties(
         shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
@@ -393,24 +393,23 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
     )
 
 
-def _addresses(sentence: Sentence) -> bool:
-    return not _ADDRESS.isdisjoint(sentence.words)
+def _addresses(words: Sequence[str]) -> bool:
+    return not _ADDRESS.isdisjoint(words)
 
 
-def _length(sentence: Sentence) -> int:
-    return sum(map(str.isalpha, sentence.words))
+def _length(words: Sequence[str]) -> int:
+    return sum(map(str.isalpha, words))
 
 
-def _counts_as_touching(sentence: Sentence, shared: Set[str]) -> bool:
+def _counts_as_touching(words: Sequence[str], shared: Set[str]) -> bool:
     """Return whether the shared words of a sentence count.
 
     They count in a sentence that speaks of a person, asks, is a short remark, or has two of them. Other sentences are
     about the world at large, and share a word by accident.
     """
-    words = sentence.words
     if len(shared) >= _ENOUGH_AT_LARGE or "?" in words or not _PERSONS.isdisjoint(words):
         return True
-    return _length(sentence) <= _LONGEST_REMARK
+    return _length(words) <= _LONGEST_REMARK
 
 
 def moves_on(turn: Turn, earlier: Turn) -> bool:
@@ -423,7 +422,7 @@ def moves_on(turn: Turn, earlier: Turn) -> bool:
     if not _BACK.isdisjoint(words) or not _is_news(words, earlier):
         return False
     requests = {match.clause[0] for group in ASKED for match in turn.matches(group) if not match.by}
-    asking = (one.words for n, one in enumerate(turn.sentences("user")) if n in requests or _ASKS & {*one.words})
+    asking = (one for n, one in enumerate(turn.read("user").sentences) if n in requests or _ASKS & {*one})
     return len(set[str]().union(*map(content_stems, asking))) >= _ENOUGH_OF_ITS_OWN
 
 
@@ -439,9 +438,8 @@ def follows_news(pivot: PivotEvidence, turn: Turn, earlier: Turn) -> bool:
         return False
     if not _DEMONSTRATIVES.isdisjoint(words) or not _is_news(words, earlier):
         return False
-    sentences = {n: reply.sentence(n) for n in range(len(reply.ends))}
-    touches = any(_counts_as_touching(sentences[n], some) for n, some in shared.items())
-    return touches or any("?" in one.words and _addresses(one) for one in sentences.values())
+    touches = any(_counts_as_touching(reply.sentences[n], some) for n, some in shared.items())
+    return touches or any("?" in one and _addresses(one) for one in reply.sentences)
 
 
 def _is_news(words: Sequence[str], earlier: Turn) -> bool:

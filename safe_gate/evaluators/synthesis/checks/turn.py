@@ -17,22 +17,8 @@ from safe_gate.core.text.mapped_text import Languages
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, OPT_IN_GROUPS
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
-from safe_gate.evaluators.synthesis.engine.rules import (
-    Book,
-    Match,
-    Rule,
-    RuleHit,
-    longest_overlapping,
-    resolve_overlaps,
-)
-from safe_gate.evaluators.synthesis.engine.tokens import (
-    Reading,
-    Sentence,
-    Spelling,
-    content_stems,
-    tokenise,
-    words_with_stems,
-)
+from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, longest_overlapping, resolve_overlaps
+from safe_gate.evaluators.synthesis.engine.tokens import Reading, Spelling, content_stems, tokenise
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 
@@ -253,8 +239,7 @@ class Turn:
         self.rules, self.asked_from = rules, asked_from
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._read: dict[str, Reading] = {}
-        self._hits: dict[str, dict[str, list[RuleHit]]] = {}
-        self._matches: dict[str, list[Match]] = {}
+        self._matches: dict[str, dict[str, list[Match]]] = {}
         self._held_of: dict[tuple[str, int], dict[int, Match]] = {}
         self._asked: dict[tuple[str, ...], tuple[str, str]] = {}
 
@@ -264,25 +249,16 @@ class Turn:
             self._read[field] = tokenise(self.texts[field], self.rules.spelling)
         return self._read[field]
 
-    def sentences(self, field: str) -> list[Sentence]:
-        """Return the sentences of a text."""
-        return self.read(field).sentences
-
     def matches(self, group: str) -> Sequence[Match]:
         """Return what the rules of a group match, cancelled or not."""
-        if group not in self._matches:
-            self._matches[group] = [*self._find_matches(group)]
-        return self._matches[group]
-
-    def _find_matches(self, group: str) -> Iterator[Match]:
         field = self.rules.fields[group]
-        text, reading, book = self.texts[field], self.read(field), book_of(field, group)
-        if book not in self._hits:
-            self._hits[book] = self.rules.books[book].hits(text, reading)
-        if hits := self._hits[book].get(group):
-            yield from self.rules.books[book].matches(hits, text, reading)
+        book = book_of(field, group)
+        if book not in self._matches:
+            self._matches[book] = self.rules.books[book].matches(self.texts[field], self.read(field))
+        found = self._matches[book].get(group, ())
         if group in self.rules.numbers.groups:
-            yield from (match for match in self._numbers if match.rule.group == group)
+            return [*found, *(match for match in self._numbers if match.rule.group == group)]
+        return found
 
     @cached_property
     def _numbers(self) -> list[Match]:
@@ -297,10 +273,8 @@ class Turn:
     def shared(self) -> dict[int, set[str]]:
         """The content words, as stems, that sentences of the reply have from the message, by the sentence's number."""
         asked, reply = content_stems(self.read("user").words), self.read("assistant")
-        found: dict[int, set[str]] = {}
-        for at, stem in words_with_stems(reply.words, asked):
-            found.setdefault(reply.number(at), set()).add(stem)
-        return found
+        shared = (asked & content_stems(words) for words in reply.sentences)
+        return {number: stems for number, stems in enumerate(shared) if stems}
 
     def is_wordless(self, field: str) -> bool:
         """Return whether a text holds no word: it is empty, or a sign, or a number."""
@@ -396,9 +370,9 @@ class Turn:
     def _telling_clause(self, match: Match) -> Match | None:
         """Return the clause by which the message tells what a match says: its sentence has all content words."""
         said = content_stems(re.findall(r"\w+", self._match_words(match).lower()))
-        sentence = self.read("user").sentence
+        sentences = self.read("user").sentences
         return next(
-            (told for at, told in self._first_by_sentence("told").items() if said <= content_stems(sentence(at).words)),
+            (told for at, told in self._first_by_sentence("told").items() if said <= content_stems(sentences[at])),
             None,
         )
 

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import Normalised, without_links
 from safe_gate.evaluators.synthesis.engine.rules import Match, Rule
-from safe_gate.evaluators.synthesis.engine.tokens import Reading
+from safe_gate.evaluators.synthesis.engine.tokens import Reading, clause_start
 from safe_gate.model.codec import JsonObject
 
 PAIR, SHORTEST, SHORT, LONG = 2, 3, 6, 15
@@ -226,7 +226,8 @@ class Numbers:
             follows = last >= 0 and _LIST.fullmatch(shown, last, found.start) is not None
             if self.helplines.is_help(found, kind, _around(found, text, shown), in_need, follows=follows):
                 last = found.end
-                clause = reading.clause(reading.tokens_at(found.start, found.end)[0])
+                number, first, _ = reading.tokens_at(found.start, found.end)
+                clause = number, clause_start(reading.sentences[number], first)
                 for rule in (rule for of_kind, rule in self._of_kinds if of_kind == kind):
                     by = "quotation" if not rule.quoted and text.is_quoted(found.start, found.end) else ""
                     yield Match(rule, found.start, found.end, clause, by)

@@ -432,10 +432,8 @@ class Walker:
         self._begin, self._begin_clause, self._begin_strictly = map(automaton.state, places)  # most often one state
 
     def find(self, words: Sequence[str]) -> Iterator[PhraseHit]:
-        """Yield each phrase at each token that it begins at, as long as it goes, in the tokens of sentences.
-
-        `END` is the last token, and stands between sentences.
-        """
+        """Yield each phrase at each token of a sentence that it begins at, as long as it goes."""
+        words = (*words, END)
         walk = _Walk(words, self._meanings)
         starts: Container[int] = {0, *compress(count(1), map(_STARTERS.__contains__, words))}  # of clauses
         if self._begin.gaps:  # a phrase begins with a gap
@@ -452,8 +450,8 @@ class Walker:
 
     def first(self, words: Sequence[str], start: int, end: int) -> PhraseHit | None:
         """Return what begins first in some tokens of a sentence, as long as it goes there, if anything does."""
-        words, begin = (*words[start:end], END), self._begin_strictly
-        if begin.is_plain and all(map(begin.labels.isdisjoint, map(self._meanings.__getitem__, words))):
+        words, begin = words[start:end], self._begin_strictly
+        if begin.is_plain and all(map(begin.labels.isdisjoint, map(self._meanings.__getitem__, (*words, END)))):
             return None  # most often: a context has few words
         found = next(self.find(words), None)
         return found and PhraseHit(found.phrase, start + found.start, start + found.end)
@@ -482,7 +480,7 @@ class Walker:
 class _Walk:
     """Walks through tokens, and the states behind gaps from which each goes on, each once."""
 
-    def __init__(self, words: Sequence[str], meanings: Cache[_Meaning]) -> None:
+    def __init__(self, words: Sequence[str], meanings: Cache[str, _Meaning]) -> None:
         self.meanings = [*map(meanings.__getitem__, words)]
         self._stops = [*compress(count(), map(_STOPS.__contains__, words))]
         self._pending: deque[tuple[_State, int]] = deque()

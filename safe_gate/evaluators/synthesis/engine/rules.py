@@ -1,23 +1,24 @@
 """Rules: phrases with conditions, searched for in a text. Pure.
 
-The data is parsed JSON that is valid under `schemas/rule-pack.schema.json`. One pass finds all phrases for a field.
-Conditions are checked only where a phrase was found. A team's rule may have a regular expression in place of phrases.
+The data is parsed JSON that is valid under `schemas/rule-pack.schema.json`. One pass over a sentence finds all phrases.
+Conditions are checked only where a phrase was found. What a sentence holds is kept, for it may come again. A team's
+rule may have a regular expression in place of phrases.
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, pairwise
-from operator import attrgetter
+from operator import itemgetter
 from typing import NamedTuple
 
-from safe_gate.core.text.mapped_text import Normalised
-from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, PhraseHit, Walker, phrase_walker
-from safe_gate.evaluators.synthesis.engine.tokens import Reading, Sentence
+from safe_gate.core.text.mapped_text import Cache, Normalised
+from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, Walker, phrase_walker
+from safe_gate.evaluators.synthesis.engine.tokens import Reading, clause_end, clause_start
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 
@@ -162,7 +163,8 @@ class Book:
         """
         self._make, self._name, self._classes, self._table = rules, name, classes, table
         self._contexts: dict[tuple[str, ...], Walker] = {}
-        self._conditions: dict[Rule, _Conditions | None] = {}
+        self._conditions: dict[Rule, _Conditions] = {}
+        self._in_sentence = Cache(self._find)
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
@@ -192,54 +194,69 @@ class Book:
     def _expressions(self) -> list[Rule]:
         return [rule for rule in self.rules if rule.pattern]
 
-    def hits(self, text: Normalised, reading: Reading) -> dict[str, list[RuleHit]]:
-        """Return where phrases and expressions of the rules stand in a text, by the rules' group."""
-        hits = [
-            RuleHit(rule, hit.start, hit.end)
-            for one, rules in self.walkers
-            for hit in one.find(reading.words)
-            for rule in rules[hit.phrase]
-        ]
-        hits += chain.from_iterable(_expression_hits(rule, text, reading) for rule in self._expressions)
-        if len(self.walkers) > 1 or self._expressions:
-            hits.sort(key=attrgetter("start"))
-        found: dict[str, list[RuleHit]] = {}
-        for hit in hits:
-            found.setdefault(hit.rule.group, []).append(hit)
-        return found
-
-    def matches(self, hits: Sequence[RuleHit], text: Normalised, reading: Reading) -> Iterator[Match]:
-        """Yield the matches among the hits of a group, cancelled or not, each wording once.
+    def matches(self, text: Normalised, reading: Reading) -> dict[str, list[Match]]:
+        """Return what the rules match in a text, cancelled or not, by group, each wording once.
 
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
         """
-        numbers = [*map(reading.number, [hit.start for hit in hits])]
-        sentences = {number: reading.sentence(number) for number in {*numbers}}
-        wordings = _duplicate_wordings(text, reading, sentences)
+        hits = [(number, hit) for number, words in enumerate(reading.sentences) for hit in self._in_sentence[words]]
+        if self._expressions:
+            hits += chain.from_iterable(self._expression_hits(rule, text, reading) for rule in self._expressions)
+            hits.sort(key=lambda one: (one[0], one[1].start))
+        wordings = _duplicate_wordings(text, reading, {number for number, _ in hits})
         seen: set[tuple[str, int | str, int]] = set()
-        for number, (rule, start, end, matched) in zip(numbers, hits, strict=True):
-            sentence = sentences[number]
-            at, last = start - sentence.first, end - sentence.first
-            told = rule.id, wordings.get(number, number), at
-            if told in seen or (rule.question is not None and rule.question != ("?" in sentence.words[last - 1 :])):
-                continue
-            conditions = self._conditions[rule] if rule in self._conditions else self._conditions_of(rule)
-            if conditions and not conditions.stand(sentence.words, at, last):
+        found: dict[str, list[Match]] = {}
+        for number, (rule, start, end, clause, cancelled_by, beside, matched) in hits:
+            told = rule.id, wordings.get(number, number), start
+            if told in seen:
                 continue
             seen.add(told)
-            span = matched or reading.span(sentence, at, min(last, at + LONGEST_EVIDENCE))
-            by, words = "", ""
+            span = matched or reading.span(number, start, min(end, start + LONGEST_EVIDENCE))
+            by, words = cancelled_by, ""
             if not rule.quoted and text.is_quoted(*span):
                 by = "quotation"
-            elif conditions and (beside := conditions.cancel(sentence, at, last)):
-                by, other = beside
-                words = text.text[slice(*reading.span(sentence, other.start, other.end))]
-            yield Match(rule, *span, (number, sentence.clause(at)), by, words)
+            elif by:
+                words = text.text[slice(*reading.span(number, *beside))]
+            found.setdefault(rule.group, []).append(Match(rule, *span, (number, clause), by, words))
+        return found
 
-    def _conditions_of(self, rule: Rule) -> _Conditions | None:
+    def _find(self, words: tuple[str, ...]) -> Sequence[RuleHit]:
+        """Return what the phrases of the rules match in a sentence."""
+        hits = [
+            (rule, hit.start, hit.end)
+            for one, rules in self.walkers
+            for hit in one.find(words)
+            for rule in rules[hit.phrase]
+        ]
+        hits.sort(key=itemgetter(1))
+        return tuple(filter(None, (self._judge(words, *hit) for hit in hits)))
+
+    def _judge(self, words: Sequence[str], rule: Rule, start: int, end: int) -> RuleHit | None:
+        """Return a rule's match in a sentence with what cancels it; nothing if what the rule asks for is missing."""
+        if rule.question is not None and rule.question != ("?" in words[end - 1 :]):
+            return None
+        conditions = self._conditions.get(rule) or self._conditions_of(rule)
+        if not conditions.stand(words, start, end):
+            return None
+        clause = clause_start(words, start)
+        return RuleHit(rule, start, end, clause, *conditions.cancel(words, clause, start, end))
+
+    def _expression_hits(self, rule: Rule, text: Normalised, reading: Reading) -> Iterator[tuple[int, RuleHit]]:
+        """Yield what a rule's expression matches, without blanks around it, each with the number of its sentence."""
+        from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
+
+        for start, end in patterns.match_spans(rule.pattern, text):
+            found = text.text[start:end]
+            if found.strip():
+                span = end - len(found.lstrip()), start + len(found.rstrip())
+                number, first, last = reading.tokens_at(*span)
+                if hit := self._judge(reading.sentences[number], rule, first, last):
+                    yield number, hit._replace(span=span)
+
+    def _conditions_of(self, rule: Rule) -> _Conditions:
         names = [(name, self._context((phrase,))) for name, phrase in rule.cancelled_by]
         around = {name: self._context(phrases) for name, phrases in rule.around.items()}
-        found = self._conditions[rule] = _Conditions(names, around) if names or around else None
+        found = self._conditions[rule] = _Conditions(names, around)
         return found
 
     def _context(self, phrases: tuple[str, ...]) -> Walker:
@@ -253,33 +270,25 @@ class Book:
 
 
 class RuleHit(NamedTuple):
-    """A phrase of a rule in the tokens of a reading: the first one and the one after the last.
+    """A rule's match in the tokens of a sentence: the first one, the one after the last, the first one of its clause.
 
-    `span` is what an expression matches in the text.
+    `by` cancels it, with the tokens `beside`. `span` is what an expression matches in the text.
     """
 
     rule: Rule
     start: int
     end: int
+    clause: int
+    by: str = ""
+    beside: tuple[int, int] = (0, 0)
     span: tuple[int, int] | None = None
 
 
-def _expression_hits(rule: Rule, text: Normalised, reading: Reading) -> Iterator[RuleHit]:
-    """Yield what a rule's expression matches, without blanks around it."""
-    from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
-
-    for start, end in patterns.match_spans(rule.pattern, text):
-        found = text.text[start:end]
-        if found.strip():
-            span = end - len(found.lstrip()), start + len(found.rstrip())
-            yield RuleHit(rule, *reading.tokens_at(*span), span)
-
-
-def _duplicate_wordings(text: Normalised, reading: Reading, sentences: Mapping[int, Sentence]) -> dict[int, str]:
+def _duplicate_wordings(text: Normalised, reading: Reading, numbers: Set[int]) -> dict[int, str]:
     """Return the wordings of some sentences, given by number, if two have the same tokens."""
-    if len({sentence.words for sentence in sentences.values()}) == len(sentences):
+    if len({reading.sentences[number] for number in numbers}) == len(numbers):
         return {}
-    return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in sentences}
+    return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in numbers}
 
 
 class _Conditions(NamedTuple):
@@ -295,16 +304,15 @@ class _Conditions(NamedTuple):
             return False
         return not after or after.beginning(words, end) is not None
 
-    def cancel(self, sentence: Sentence, start: int, end: int) -> tuple[str, PhraseHit] | None:
-        """Return the part of a sentence that cancels a match, and its place, if there is one."""
-        words, clause = sentence.words, sentence.clause(start)
+    def cancel(self, words: Sequence[str], clause: int, start: int, end: int) -> tuple[str, tuple[int, int]]:
+        """Return what cancels a match in a clause of a sentence, and its tokens; "" if nothing does."""
         for name, phrases in self.cancelled_by:
             if found := phrases.first(words, clause, start):
-                return name, found
+                return name, (found.start, found.end)
         for name, phrases in self.around.items():
             match name:
                 case "unless":
-                    found = phrases.first(words, clause, sentence.clause_end(end))
+                    found = phrases.first(words, clause, clause_end(words, end))
                 case "unless_near":
                     found = phrases.first(words, max(0, start - _NEAR), end + _NEAR)
                 case "unless_before":
@@ -314,8 +322,8 @@ class _Conditions(NamedTuple):
                 case _:
                     continue
             if found:
-                return "unless", found
-        return None
+                return "unless", (found.start, found.end)
+        return "", (0, 0)
 
 
 def rule_faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:

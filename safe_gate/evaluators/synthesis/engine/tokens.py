@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import accumulate, chain, compress, pairwise
-from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import (
     LONGEST_SENTENCE,
@@ -50,7 +49,7 @@ _MARKS = {"...": ".", "-": "—", "•": "—", "(": "—", ")": "—"}
 _NUMBERED, _LONGEST_NUMBER = re.compile(r"\s*\d{1,3}\.\s*"), 3
 
 
-class _Parts(Cache[tuple[str, ...]]):
+class _Parts(Cache[str, tuple[str, ...]]):
     """The tokens of parts between blanks, kept; `after` is the blank after a part, "" at the end of a text.
 
     `places` gives the start and end of each token in a part, in turn. Only parts with hits need them.
@@ -59,7 +58,7 @@ class _Parts(Cache[tuple[str, ...]]):
     def __init__(self, spelling: Spelling, after: str) -> None:
         super().__init__(self._words)
         self._spelling, self._after = spelling, after
-        self.places = Cache[Sequence[int]](lambda typed: tuple(_places(self._tokens(typed))))
+        self.places = Cache[str, Sequence[int]](lambda typed: tuple(_places(self._tokens(typed))))
 
     def _words(self, typed: str) -> tuple[str, ...]:
         return tuple([word for word, _, _ in self._tokens(typed)])
@@ -96,25 +95,18 @@ def _tokens(text: str, ends: Iterable[int], spelling: Spelling) -> Iterator[tupl
             start = end
 
 
-class Sentence(NamedTuple):
-    """A sentence of a reading: its tokens, and the number of the first."""
+def clause_start(words: Sequence[str], at: int) -> int:
+    """Return the first token of the clause that a token of a sentence is in."""
+    while at and words[at - 1] not in BOUNDARY:
+        at -= 1
+    return at
 
-    words: tuple[str, ...]
-    first: int
 
-    def clause(self, at: int) -> int:
-        """Return the first token of the clause that a token is in."""
-        words = self.words
-        while at and words[at - 1] not in BOUNDARY:
-            at -= 1
-        return at
-
-    def clause_end(self, at: int) -> int:
-        """Return the end of the clause that a token is in, its mark left out."""
-        words = self.words
-        while at < len(words) and words[at] not in BOUNDARY:
-            at += 1
-        return at
+def clause_end(words: Sequence[str], at: int) -> int:
+    """Return the end of the clause that a token of a sentence is in, its mark left out."""
+    while at < len(words) and words[at] not in BOUNDARY:
+        at += 1
+    return at
 
 
 class Reading:
@@ -145,19 +137,15 @@ class Reading:
             end = words.index(END, end + 1)
             self.ends.append(end)
 
-    @property
-    def sentences(self) -> list[Sentence]:
-        """The sentences, in order."""
-        return [self.sentence(number) for number in range(len(self.ends))]
+    @cached_property
+    def _starts(self) -> Sequence[int]:
+        """The first token of each sentence."""
+        return [0, *(end + 1 for end in self.ends[:-1])]
 
-    def sentence(self, number: int) -> Sentence:
-        """Return a sentence by its number."""
-        first = self.ends[number - 1] + 1 if number else 0
-        return Sentence(self.words[first : self.ends[number]], first)
-
-    def number(self, at: int) -> int:
-        """Return the number of the sentence that a token is in."""
-        return bisect_left(self.ends, at)
+    @cached_property
+    def sentences(self) -> Sequence[tuple[str, ...]]:
+        """The tokens of each sentence, in order."""
+        return [self.words[start:end] for start, end in zip(self._starts, self.ends, strict=True)]
 
     @cached_property
     def _counted(self) -> tuple[Sequence[int], Sequence[int]]:
@@ -172,26 +160,22 @@ class Reading:
         number = bisect_right(counts, at) - 1
         return lengths[number] + number + self._places(number)[2 * (at - counts[number]) + side]
 
-    def span(self, sentence: Sentence, first: int, end: int) -> tuple[int, int]:
-        """Return where the tokens of a sentence from `first` to before `end` stand in the text."""
-        return self._place(sentence.first + first, 0), self._place(sentence.first + end - 1, 1)
+    def span(self, number: int, first: int, end: int) -> tuple[int, int]:
+        """Return where the tokens of a sentence, given by number, stand in the text from `first` to before `end`."""
+        start = self._starts[number]
+        return self._place(start + first, 0), self._place(start + end - 1, 1)
 
     def bounds(self, number: int) -> tuple[int, int]:
         """Return where a sentence starts and ends in the text; it starts where the one before ends."""
         return self._place(self.ends[number - 1], 1) if number else 0, self._place(self.ends[number], 1)
 
-    def tokens_at(self, start: int, end: int) -> tuple[int, int]:
-        """Return the first token that a part of the text touches, and the one after the last in the same sentence."""
+    def tokens_at(self, start: int, end: int) -> tuple[int, int, int]:
+        """Return a part of the text as tokens of a sentence: its number, the first one, and the one after the last."""
         number = bisect_right(range(len(self.ends)), start, key=lambda one: self.bounds(one)[0]) - 1
-        tokens = range(self.ends[number - 1] + 1 if number else 0, self.ends[number])
-        first, end = (bisect_right(tokens, at, key=lambda one: self._place(one, 0)) for at in (start, end - 1))
+        tokens = range(self._starts[number], self.ends[number])
+        first, last = (bisect_right(tokens, at, key=lambda one: self._place(one, 0)) for at in (start, end - 1))
         first = max(first - 1, 0)
-        return tokens.start + first, tokens.start + max(end, first + 1)
-
-    def clause(self, at: int) -> tuple[int, int]:
-        """Return the number of the sentence that a token is in, and the first token of its clause there."""
-        sentence = self.sentence(self.number(at))
-        return self.number(at), sentence.clause(at - sentence.first)
+        return number, first, max(last, first + 1)
 
     @property
     def may_be_long(self) -> bool:
@@ -206,7 +190,7 @@ class Reading:
         return Reading(self._typed, self._parts, self._places, ends) if ends else self
 
 
-class Spelling(Cache[tuple[str, ...]]):
+class Spelling(Cache[str, tuple[str, ...]]):
     """The words of a typed part in lower case: `Spelling(data)["don't"]` is `("do", "not")`.
 
     `parts` and `last` are for parts between blanks, and for the last part of a text.
@@ -306,12 +290,6 @@ def content_stems(words: Iterable[str]) -> set[str]:
     return found
 
 
-def words_with_stems(words: Sequence[str], stems: Set[str]) -> Iterator[tuple[int, str]]:
-    """Yield the content words that have one of some stems: the number of the word, and the stem."""
-    found = [*map(_CONTENT.__getitem__, words)]
-    return compress(enumerate(found), map(stems.__contains__, found))
-
-
 def first_words(words: Sequence[str], stems: Set[str]) -> list[str]:
     """Return for each of some stems the first word that has it."""
     has_it = map(stems.__contains__, map(_STEMS.__getitem__, words))
@@ -338,4 +316,4 @@ def stem(word: str) -> str:
 
 
 _STEMS = Cache(stem)
-_CONTENT = Cache(lambda word: stem(word) if is_content(word) else "")
+_CONTENT = Cache[str, str](lambda word: stem(word) if is_content(word) else "")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.engine import phrases, tokens
 from safe_gate.evaluators.synthesis.engine.phrases import Gap, PhraseHit, Sequence_, parse_phrase, phrase_walker
-from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END, Reading, Spelling, content_stems
+from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Reading, Spelling, content_stems
 from safe_gate.evaluators.synthesis.engine.tokens import tokenise as read_text
 from tests.support import packs
 
@@ -21,7 +21,7 @@ WORDS = ["a", "b", "c", "you", "soon", "before", "long", "and", "is", "calming",
 
 
 def read(text: str) -> list[list[str]]:
-    return [list(one.words) for one in read_text(normalise(text), SPELLING).sentences]
+    return [list(one) for one in read_text(normalise(text), SPELLING).sentences]
 
 
 @pytest.mark.parametrize(
@@ -45,10 +45,10 @@ def test_a_text_is_read_as_words_and_marks(text: str, words: list[list[str]]) ->
 def test_every_token_quotes_the_text_it_stands_in(text: str) -> None:
     normalised = normalise(text)
     reading = read_text(normalised, SPELLING)
-    for sentence in reading.sentences:
+    for number, sentence in enumerate(reading.sentences):
         last = 0
-        for at, word in enumerate(sentence.words):
-            start, end = reading.span(sentence, at, at + 1)
+        for at, word in enumerate(sentence):
+            start, end = reading.span(number, at, at + 1)
             assert last <= start < end <= len(normalised.text)
             last = start
             if word.isascii() and word.isalpha() and normalised.text[start:end].isascii():
@@ -63,7 +63,7 @@ def whole(text: str) -> list[tuple[tuple[str, ...], list[tuple[int, int]]]]:
 
 
 def placed(reading: Reading) -> list[tuple[tuple[str, ...], list[tuple[int, int]]]]:
-    return [(one.words, [reading.span(one, at, at + 1) for at in range(len(one.words))]) for one in reading.sentences]
+    return [(one, [reading.span(n, at, at + 1) for at in range(len(one))]) for n, one in enumerate(reading.sentences)]
 
 
 SHORT = "e.g. Mr. don't ... www.a.b 3.50 Now 2day".split()
@@ -83,7 +83,7 @@ def test_a_text_read_between_blanks_is_read_as_it_is_in_one(text: str) -> None:
 def test_a_text_is_cut_and_joined_as_one() -> None:
     long = "word " * 300
     assert placed(read_text(normalise(long), SPELLING)) == whole(long)
-    assert [one.words for one in read_text(normalise("it s ok. 1. 2. Rest."), SPELLING).sentences] == [
+    assert [*read_text(normalise("it s ok. 1. 2. Rest."), SPELLING).sentences] == [
         ("it", "is", "ok", "."),
         ("1", ".", "2", "."),
         ("rest", "."),
@@ -143,7 +143,7 @@ def test_all_phrases_at_once_find_what_each_finds_alone_without_an_automaton(
 ) -> None:
     together = phrase_walker(several, CLASSES)
     for _ in range(2):  # cold and warm
-        found = [*together.find([*words, END])]
+        found = [*together.find(words)]
         for number, phrase in enumerate(several):
             of_phrase = sorted(one[1:] for one in found if one.phrase == number)
             assert of_phrase == sorted(one[1:] for one in naive(phrase, words)), phrase
@@ -175,19 +175,19 @@ def test_a_gap_is_as_long_as_it_may_be(phrase: str, text: str, found: list[tuple
     words = text.split()
     every = {(at, end) for at in range(len(words)) for end in matched(parse_phrase(phrase), words, at)}
     assert every == {*found}
-    assert {(hit.start, hit.end) for hit in phrase_walker([phrase], CLASSES).find([*words, END])} <= every
+    assert {(hit.start, hit.end) for hit in phrase_walker([phrase], CLASSES).find(words)} <= every
 
 
 def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*WORDS, *reversed(WORDS)]
     text = normalise(f"It is fine, u see. {'long' * 15} {'o-' * 30}! The garden was calm and it is fine, u see.")
-    plenty = [*phrase_walker(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])]
+    plenty = [*phrase_walker(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words)]
     read_before = placed(read_text(text, SPELLING))
     monkeypatch.setattr(phrases, "_MOST_STEPS", 2)
     monkeypatch.setattr("safe_gate.core.text.mapped_text._MOST", 2)
     few, spelling = phrase_walker(["a _0-2 c", "{soon}", "^ you"], CLASSES), Spelling({"u": "you"})
     for _ in range(2):
-        assert [*few.find([*words, END])] == plenty
+        assert [*few.find(words)] == plenty
         assert placed(read_text(text, spelling)) == read_before
         assert content_stems(["plums", "pears", "the", "cherries", "lon" * 20]) == {"plum", "pear", "cher", "lon" * 20}
 
