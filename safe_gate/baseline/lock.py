@@ -92,14 +92,21 @@ def find_stale(
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
     `compared` is the comparison with the baseline, if any. Raises CannotJudge for a broken lock, for a recording or
-    source that cannot be read, and for `max-age` where the time of the judged commit is not known.
+    source that cannot be read, for `max-age` where the time of the judged commit is not known, and where a lock is
+    asked for and no recording is named.
     """
     options, on_stale = run.options, run.options.stale_recordings
-    if not options.recordings or on_stale == "off":
+    if on_stale == "off":
+        return None
+    asked = "max-age" if options.max_age is not None else "stale-recordings" if on_stale == "fail" else ""
+    if not options.recordings:
+        if asked:
+            words = "judges nothing: no recording is named; set recordings in the config file, or unset this"
+            raise CannotJudge.at(asked, words, Code.INVALID_SETTING)
         return None
     lock = read_lock()
     before = _base_lock(run, baseline, is_needed=lock is not None or on_stale == "fail")
-    if lock is None and before is None and on_stale == "warn":
+    if lock is None and before is None and not asked:
         return None
     judged_at = _commit_time(options.max_age)
     cases = _cases_by_file(scores) if compared and before else {}

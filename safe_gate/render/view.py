@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from safe_gate.core.figures import enumerated, first_few, plural
+from safe_gate.core.setting import settings_of
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem, in_order
@@ -79,7 +80,10 @@ def remarks(report: Report) -> Iterator[Phrase]:
     if report.verdict is not Verdict.ERROR:
         for name, evaluator in EVALUATORS.items():
             if report.parts[name] is None:
-                yield (f"{evaluator.title} did not run: it has no input, so its rules do not apply.",)
+                opt_in = (one.name for one in settings_of(evaluator.settings) if one.default is None)
+                asked = [one.replace("_", "-") for one in opt_in if policy.get(one) is not None]
+                names = f": {enumerated(asked)}" if asked else ""
+                yield (f"{evaluator.title} did not run: it has no input, so its rules do not apply{names}.",)
         rules = ("protect", "max_regressions", "max_score_drop")
         if report.comparison is None and (asked := [name for name in rules if policy[name] not in (None, [])]):
             names = ", ".join(asked).replace("_", "-")

@@ -218,6 +218,21 @@ def test_age_counts_to_the_judged_commit(safe_gate: SafeGate) -> None:
     refused(safe_gate("run", "--max-age", "1"), "max-age: needs the time of the judged commit")
 
 
+@pytest.mark.usefixtures("locked")
+def test_a_deleted_lock_switches_no_age_off(safe_gate: SafeGate) -> None:
+    Path(LOCK).unlink()
+    safe_gate("run", "--stale-recordings", "warn")
+    assert "recordings" not in report()
+    assert stale(safe_gate, "--stale-recordings", "warn", "--max-age", "9") == NO_ENTRY
+
+
+@pytest.mark.usefixtures("locked")
+@pytest.mark.parametrize(("rule", "limit"), [("max-age", "3"), ("stale-recordings", "fail")])
+def test_a_rule_on_recordings_needs_one(safe_gate: SafeGate, rule: str, limit: str) -> None:
+    configure({"synthesis-cases": [CASES]})
+    refused(safe_gate("run", f"--{rule}", limit), f"{rule}: judges nothing: no recording is named; set recordings")
+
+
 @pytest.mark.parametrize(("time", "is_forged"), [("2026-01-03T03:04:05Z", False), ("2036-01-01T00:00:00Z", True)])
 @pytest.mark.usefixtures("locked")
 def test_a_time_after_the_judged_commit_is_no_age(safe_gate: SafeGate, time: str, *, is_forged: bool) -> None:

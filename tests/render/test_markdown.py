@@ -81,13 +81,13 @@ def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., Repo
 
 def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("t"), turn("n", tags=["negative_example"]))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-fail-labels", "0").code == 0
     text = Path("reports/safe-gate.md").read_text("utf-8")
     open_ = re.sub("<details>.*</details>\n", "", text, flags=re.DOTALL)
     assert [line.strip() for line in open_.split("\n") if line][:-1] == [
         "### ✅ SAFE Gate passed · the only rule holds",
         "**Synthesis** · 2 cases: 0 unexpected failures, 0 expected, no labels",
-        "SAFE v0 did not run: it has no input, so its rules do not apply.",
+        "SAFE v0 did not run: it has no input, so its rules do not apply: max-fail-labels.",
     ]
     assert "negative example passes" in text
 
