@@ -229,8 +229,8 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
 
     For stale recordings it is the one that follows when they are recorded again.
     """
-    broken = [part for part in view.parts if part.is_broken]
-    ids = [one.case_id.text for part in broken for one in rank(part.section.findings, _MOST_NAMED).first]
+    findings = (one for part in view.parts if part.is_broken for one in part.section.findings)
+    ids = [one.case_id.text for one in rank(findings, _MOST_NAMED).first]
     compared = view.report.comparison
     if not ids and not compared:  # then the rule itself names cases of this run; the gate's own rules name waivers
         ids = [name for rule in view.report.broken() if rule.evaluator != "gate" for name in rule.names]
