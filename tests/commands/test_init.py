@@ -188,19 +188,21 @@ def record() -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
 
 
-def fill_in(body: str) -> None:
+def fill_in(**bodies: str) -> None:
     script = Path("evals/record.py")
     text = script.read_text("utf-8")
-    assert text.count("    raise NotImplementedError(message)\n") == 1
-    script.write_text(text.replace("    raise NotImplementedError(message)\n", body), "utf-8")
+    for function, body in bodies.items():
+        stub = f'raise NotImplementedError("{function}")'
+        assert text.count(stub) == 1
+        text = text.replace(stub, body)
+    script.write_text(text, "utf-8")
 
 
 def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) -> None:
     safe_gate("init")
     fill_in(
-        "    if 'fracture' in message:\n"
-        "        return {'signals': [message], 'summary': 'Grün.', 'followup_questions': []}\n"
-        "    return f'Heard: {message}'\n"
+        reply="return f'Heard: {message}'",
+        pipeline="return {'signals': [payload], 'summary': 'Grün.', 'followup_questions': []}",
     )
     assert record().returncode == 0
     replies = [json.loads(line) for line in Path("evals/replies.jsonl").read_text("utf-8").splitlines()]
@@ -220,24 +222,34 @@ def test_the_script_records_the_replies_that_are_judged(safe_gate: SafeGate, tur
     case = {"id": "a", "messages": messages, "turns": turns}
     Path("evals/replies.jsonl").write_text(json.dumps(case) + "\n", "utf-8")
     Path("evals/clinical_batch_1.json").unlink()
-    fill_in("    return str(len(message))\n")
+    fill_in(reply="return str(len(message))")
     assert record().returncode == 0
     found = json.loads(Path("evals/replies.jsonl").read_text("utf-8"))["messages"]
     assert [one["content"] for one in found if one["role"] == "assistant"] == kept
 
 
-RETURNED = "TypeError: application returned"
+OUTPUT = "expected signals, summary and followup_questions"
 UNANSWERED = {
     "raise OSError('no route')": "replies.jsonl:1: OSError: no route",
-    "return None": f"replies.jsonl:1: {RETURNED} NoneType; expected text",
-    "return 'text'": f"clinical_batch_1.json: clinical-001: {RETURNED} something else; expected signals, summary and followup_questions",
-}  # fmt: skip
+    "return None": "replies.jsonl:1: TypeError: reply returned NoneType; expected text",
+    "return 'text'": f"clinical_batch_1.json: clinical-001: TypeError: pipeline returned something else; {OUTPUT}",
+}
 
 
 @pytest.mark.parametrize("body", UNANSWERED)
 def test_the_script_writes_nothing_unless_every_case_is_answered(safe_gate: SafeGate, body: str) -> None:
     safe_gate("init")
-    fill_in(f"    {body}\n")
+    fill_in(reply=body, pipeline=body)
     before = tree()
     done = record()
     assert (done.returncode, done.stderr, tree()) == (1, f"{UNANSWERED[body]}; nothing is written\n", before)
+
+
+def test_the_script_names_what_is_missing(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    assert record().stderr == "record.py: fill in the function reply first; nothing is written\n"
+    Path("evals/replies.jsonl").unlink()
+    batch = Path("evals/clinical_batch_1.json")
+    batch.write_text(batch.read_text("utf-8").replace("patient_payload", "x_payload"), "utf-8")
+    said = "ValueError: the case has no patient_payload, which the pipeline gets; add it"
+    assert record().stderr == f"clinical_batch_1.json: clinical-001: {said}; nothing is written\n"

@@ -1,6 +1,7 @@
 """Send the messages of the cases to your application and record its answers.
 
-Fill in `application` and `MODEL`, then run `python evals/record.py`. Nothing is written unless every case is answered.
+Fill in `reply` for Synthesis cases, `pipeline` for SAFE v0 cases, and `MODEL`. Then run `python evals/record.py`.
+Nothing is written unless every case is answered.
 A case with the tag `negative_example` keeps its reply: it shows that a bad reply fails.
 """
 
@@ -17,15 +18,17 @@ FOLDER = Path(__file__).parent
 MODEL = ""  # the id of your application's model, for safe-gate.lock.json
 
 
-def application(message: Any) -> Any:
-    """Return what your application answers to the message of one case.
+def reply(message: Any) -> str:
+    """Return the reply to a message: what the person wrote (`user`), or the list of `messages` before the reply."""
+    raise NotImplementedError("reply")
 
-    For a Synthesis case, `message` is what the person wrote (`user`), or the list of `messages` before the reply;
-    return the reply as text.
-    For a SAFE v0 case, it is `patient_payload`; return a dictionary with `signals` (a list of texts),
-    `summary` (text) and `followup_questions` (a list of texts).
+
+def pipeline(payload: Any) -> dict[str, Any]:
+    """Return the output for the `patient_payload` of a case.
+
+    Its keys are `signals` (a list of texts), `summary` (text) and `followup_questions` (a list of texts).
     """
-    raise NotImplementedError(message)
+    raise NotImplementedError("pipeline")
 
 
 def main() -> int:
@@ -49,14 +52,16 @@ def main() -> int:
             outputs = written[path.with_suffix(".outputs.jsonl")] = []
             for case in json.loads(path.read_text("utf-8-sig"))["test_cases"]:
                 place = f"{path.name}: {case['test_id']}"
-                outputs.append({"test_id": case["test_id"], "output": _output(application(case["patient_payload"]))})
+                if "patient_payload" not in case:
+                    raise ValueError("the case has no patient_payload, which the pipeline gets; add it")
+                outputs.append({"test_id": case["test_id"], "output": _output(pipeline(case["patient_payload"]))})
         for path, rows in written.items():
             place = path.name
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             path.write_text(text, "utf-8", newline="")
             print(f"{path.name}: {len(rows)} written")
-    except NotImplementedError:
-        print("record.py: fill in the function application first; nothing is written", file=sys.stderr)
+    except NotImplementedError as error:
+        print(f"record.py: fill in the function {error} first; nothing is written", file=sys.stderr)
         return 1
     except Exception as error:  # whatever the application raises
         print(f"{place}: {type(error).__name__}: {error}; nothing is written", file=sys.stderr)
@@ -73,7 +78,7 @@ def _answer(case: dict[str, Any]) -> None:
     A conversation that ends with another message gets a reply at its end.
     """
     if "messages" not in case:
-        case["assistant"] = _text(application(case["user"]))
+        case["assistant"] = _text(reply(case["user"]))
         return
     messages = case["messages"]
     if messages[-1]["role"] != "assistant":
@@ -81,19 +86,19 @@ def _answer(case: dict[str, Any]) -> None:
     for place, message in enumerate(messages):
         is_judged = case.get("turns") == "all" or place == len(messages) - 1
         if message["role"] == "assistant" and is_judged:
-            message["content"] = _text(application(messages[:place]))
+            message["content"] = _text(reply(messages[:place]))
 
 
 def _text(answer: Any) -> str:
     if not isinstance(answer, str):
-        raise TypeError(f"application returned {type(answer).__name__}; expected text")
+        raise TypeError(f"reply returned {type(answer).__name__}; expected text")
     return answer
 
 
 def _output(answer: Any) -> dict[str, Any]:
     keys = {"signals", "summary", "followup_questions"}
     if not (isinstance(answer, dict) and set(answer) == keys):
-        raise TypeError("application returned something else; expected signals, summary and followup_questions")
+        raise TypeError("pipeline returned something else; expected signals, summary and followup_questions")
     return answer
 
 
