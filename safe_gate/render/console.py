@@ -295,12 +295,17 @@ def _as_text(headers: Sequence[str], row: Sequence[str]) -> str:
 
 
 def _shrink_widths(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
-    """Return the column widths that fit into `room`, None if no column must shrink. The widest ones shrink first."""
+    """Return the column widths that fit into `room`, None if no column must shrink.
+
+    The widest ones shrink first, and words are broken last.
+    """
     widths = _widths(rows)
     if sum(widths) <= room:
         return None
+    words = _widths([[max(cell.split(), key=display_width, default="") for cell in row] for row in rows])
     while sum(widths) > room and max(widths) > _NARROWEST:
-        widths[widths.index(max(widths))] -= 1
+        loose = [at for at, width in enumerate(widths) if width > words[at]]
+        widths[max(loose or range(len(widths)), key=widths.__getitem__)] -= 1
     return widths
 
 
