@@ -116,7 +116,7 @@ def foresight(
         "Failure rate: the true rate is below this, with 95 % confidence.",
     )
     shown = table_text(Table(header, "<" + ">" * len(counts), rows))
-    return "\n".join((shown, *(fill(line, 100) for line in words)))
+    return "\n".join((shown, *(fill(line, 80) for line in words)))
 
 
 def _in_words(title: str, drop: str, of_twice: str) -> str:

@@ -17,13 +17,15 @@ OF_A_HUNDRED = """\
 │ false alarms of max-regressions 0, which is off │               99.4% │
 │ failure rate, where no case fails               │          below 3.0% │
 └─────────────────────────────────────────────────┴─────────────────────┘
-This set is likely to miss a drop below 6.7%; smallest drop detected with twice as many cases: 3.4%.
+This set is likely to miss a drop below 6.7%; smallest drop detected with twice
+as many cases: 3.4%.
 
-Seen: a change with such a drop fails 4 times in 5. A drop fails if it is at least 2.0% (min-drop)
-and 3 cases, and if p is at most 0.05 (alpha). p comes from the exact one-sided sign test on the
-newly failing and the fixed cases of a metric. With several metrics, Holm's correction detects less.
-False alarms: how many changes fail although they make nothing worse on average. Each case newly
-fails with a chance of 5%, and is fixed with the same chance.
+Seen: a change with such a drop fails 4 times in 5. A drop fails if it is at
+least 2.0% (min-drop) and 3 cases, and if p is at most 0.05 (alpha). p comes
+from the exact one-sided sign test on the newly failing and the fixed cases of a
+metric. With several metrics, Holm's correction detects less.
+False alarms: how many changes fail although they make nothing worse on average.
+Each case newly fails with a chance of 5%, and is fixed with the same chance.
 Failure rate: the true rate is below this, with 95 % confidence.
 """
 
