@@ -27,6 +27,12 @@ _OF_OUTPUTS = frozenset(name for fields in _OUTPUTS for name in fields)
 KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in one.imports.keeps)
 """The fields of a record that a case may keep."""
 
+LABELS = ("expected", "judged")
+"""Those of labels and verdicts, each an object."""
+
+OF_OTHERS = frozenset({*LABELS, "context", "marks", "notes", "turns"})
+"""Those that may be another thing in the records of other tools."""
+
 _STEP = re.compile(r"\[(\d+)\]")
 
 
@@ -134,7 +140,8 @@ def top_fields(paths: Iterable[str], names: Iterable[str]) -> set[str]:
 
 def refuse_columns(names: Sequence[str], mapping: Mapping[str, str]) -> None:
     """Raise RefusedRecord if no row of a table with columns of these names can become a case."""
-    used = {*(_find_pair(names) or (*_OF_OUTPUTS, "output")), *top_fields(mapping.values(), names), *IDS}
+    used = {*(_find_pair(names) or (*_OF_OUTPUTS, "output")), *top_fields(mapping.values(), names)}
+    used |= {*IDS, *(KEPT - OF_OTHERS)}
     known = ", ".join(json.dumps(one[:40]) for one in names[:8])
     for name in repeated(map(_known_name, names)):
         if name in {*map(_known_name, (*used, *mapping.values()))}:

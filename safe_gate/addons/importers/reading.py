@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -25,7 +25,7 @@ from safe_gate.addons.importers.entries import (
     sample_to_line,
     shorten_id,
 )
-from safe_gate.addons.importers.fields import canonical_names, find_id, read_row, refuse_columns
+from safe_gate.addons.importers.fields import LABELS, canonical_names, find_id, read_row, refuse_columns
 from safe_gate.addons.importers.files import (
     NO_RECORD,
     LeftOut,
@@ -101,10 +101,20 @@ class Recording(NamedTuple):
     broken: Problem | None
 
     @property
+    def labels(self) -> Set[str]:
+        """The fields of labels: those that an object stands in, or a text that begins as one, in any record."""
+        values = [one.value for one in self.records if isinstance(one, Record) and isinstance(one.value, dict)]
+        return {name for name in LABELS if any(_is_object(one.get(name)) for one in values)}
+
+    @property
     def title(self) -> str:
         """The format in a sentence."""
         words, inside = self.format.title, _TABLES.get(self.shape, "")
         return words if not inside or words == inside else f"{words} as {inside}"
+
+
+def _is_object(value: Any) -> bool:
+    return isinstance(value, dict) or (isinstance(value, str) and value.lstrip().startswith("{"))
 
 
 def open_recording(path: Path, request: Request) -> Recording:
@@ -266,7 +276,7 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
     of_all = _prepare(recordings)
     for recording in recordings:
         before = result.count
-        seen = of_all if recording.format.prepare else {}
+        seen, labels = of_all if recording.format.prepare else {}, recording.labels
         for record, id_, item in _outcomes(recording, request.mapping, seen):
             if isinstance(item, LeftOut):
                 result.leave_out(item, record)
@@ -275,7 +285,8 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
             try:
                 if isinstance(item, RefusedRecord):
                     raise item
-                result.add(*sample_to_line(item, record, name, recording.format, request), record, request.key)
+                line, left_out = sample_to_line(item, record, name, recording.format, request, labels)
+                result.add(line, left_out, record, request.key)
             except RefusedRecord as refused:
                 where = f"in {record.name}: " if record.name and not record.line else ""
                 place = Place(recording.name, record.line)

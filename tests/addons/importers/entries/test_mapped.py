@@ -97,6 +97,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         ("id,prompt,response\n1,x\n", [], "in.jsonl:2: has 2 fields; expected 3, as the header has"),
         ('id,prompt,response\n1,"x,y', [], "is not CSV: unexpected end of data"),
         ("prompt,prompt,response\n1,2,3\n", [], 'has the column "prompt" twice'),
+        ('id,prompt,response,must_contain,must_contain\n1,x,y,,"[""z""]"\n', [], 'has the column "must_contain" twice'),
         ("nothing", [], "does not look like JSON, CSV, TSV, Parquet or .eval"),
         ("", [], "in.jsonl: is empty: there is nothing to import"),
         ('[{"prompt": "x", "response": "y"}, {"prompt": }]', [], "in.jsonl:1: is not valid JSON"),

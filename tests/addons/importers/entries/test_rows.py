@@ -67,6 +67,26 @@ def test_fields_that_mean_another_thing_are_left_out(safe_gate: SafeGate) -> Non
 
 
 @pytest.mark.parametrize(
+    ("field", "cell", "words"),
+    [
+        ("must_contain", "988", 'must_contain: is "988"; expected a list'),
+        ("expected", "{bad", 'expected: is "{bad"; expected an object of labels'),
+        ("expected", "false", 'expected: is "false"; expected an object of labels'),
+        ("judged", '"{""tone"": 5}"', "judged.tone: is 5; expected"),
+    ],
+)
+def test_a_requirement_or_a_label_that_cannot_be_read_is_a_problem(
+    safe_gate: SafeGate, field: str, cell: str, words: str
+) -> None:
+    before = '"{""topic_pivot"": true}"' if cell == "false" else ""
+    Path("in.csv").write_text(f"id,prompt,response,{field}\na,x,y,{before}\nb,x,y,{cell}\n", "utf-8")
+    assert f"in.csv:3: b: {words}" in refusal(safe_gate, "in.csv")
+    ran = safe_gate("import", "in.csv", "--out", "out.jsonl", "--skip-invalid")
+    assert (ran.code, [case["id"] for case in cases_of("out.jsonl")]) == (0, ["a"])
+    assert "Skipped: 1 record that cannot become a case" in ran.err
+
+
+@pytest.mark.parametrize(
     "fields",
     [
         {"checks": ["topic_pivot"], "notes": 1},
@@ -97,11 +117,11 @@ def test_what_json_cannot_hold_is_a_problem_with_its_place(safe_gate: SafeGate, 
 
 
 def test_fields_that_json_cannot_hold_are_left_out_and_listed(safe_gate: SafeGate) -> None:
-    fields = '"x_score": NaN, "x_deep": {"a": [-1e999]}, "notes": Infinity, "tags": 5, "other": NaN, "x_kept": 1.5'
+    fields = '"x_score": NaN, "x_deep": {"a": [-1e999]}, "notes": Infinity, "must_contain": NaN, "tags": 5, "other": NaN, "x_kept": 1.5'
     Path("in.jsonl").write_text(f'{{"id": "a", "prompt": "x", "response": "y", {fields}}}\n', "utf-8")
     ran = safe_gate("import", "in.jsonl", "--out", "-")
     assert json.loads(ran.out) == {"id": "a", "user": "x", "assistant": "y", "x_kept": 1.5}
-    for name in ("x_score", "x_deep", "notes", "tags", "other"):
+    for name in ("x_score", "x_deep", "notes", "must_contain", "tags", "other"):
         assert f'Left out: the field "{name}" (1 record)\n' in ran.err
 
 
