@@ -233,6 +233,9 @@ class Update:
                     yield self._line(text, cases[number], Place(name, number), places) if number in cases else text
         if self.problems:
             raise CannotJudge(*self.problems.kept())
+        if self.unlike and not self.known:
+            words = "has another message than the recording under each id that both have"
+            raise CannotJudge.at(name, f"{words}; give the recording other ids, or name their field: --map id=FIELD")
         if not self.known:
             words = "has none of the recorded ids; name their field: --map id=FIELD"
             raise CannotJudge(Problem(Place(name), words, code=Code.UNKNOWN_CASE))

@@ -88,6 +88,7 @@ def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
     ("content", "flags", "words"),
     [
         ('{"id": "z", "user": "a", "assistant": "b"}', (), "cases.jsonl: has none of the recorded ids; name their field"),
+        ('{"id": "a", "user": "Ho", "assistant": "b"}', ("--skip-invalid",), "cases.jsonl: has another message than the recording under each id that both have; give"),
         ('{"id": "a", "user": 5, "assistant": "b"}', (), "cases.jsonl:1: a: user: is 5; expected text"),
         ('{"id": "a", "user": "Hi", "assistant": "b"}\n' * 2, (), "cases.jsonl:2: a: id: appears at cases.jsonl:1 too"),
         ("{", (), "cases.jsonl:1: is not valid JSON: it breaks off"),
