@@ -26,6 +26,7 @@ _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
 _INTEGER = re.compile(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # the start of a value: the rest may not be JSON
 _BLANKS = " \t\n\r"  # all that JSON knows
+_CONFLICT = ("<" * 7, "=" * 7, ">" * 7, "|" * 7)
 _BETWEEN = re.compile(r"[\s,:]*+")
 _decoder = json.JSONDecoder()
 
@@ -106,7 +107,9 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
         position = len(before) - 1
     rest = text[position:]
     hidden = ""
-    if rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
+    if rest.startswith(_CONFLICT):
+        what = "there is a marker of a merge conflict (resolve the conflict)"
+    elif rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
         what = "there is a comma before the closing bracket"
     elif not rest.strip(_BLANKS) or error.msg.startswith("Unterminated"):
         what, position = "it breaks off", min(position, len(text.rstrip(_BLANKS)))  # not on the line after

@@ -78,14 +78,17 @@ def kind_of(path: Path) -> str:
     found = next((kind for kind in _OPTIONS if kind not in _OF_DOCUMENTS and _has_own_field(first, kind)), None)
     if is_lines or found:
         return found or OF_CASES[0]
-    if start not in b"{/":  # `/` begins a comment of a config
+    if is_of_another_format(start):
         raise CannotJudge(not_of_kind_problem(name, OF_CASES[0]))
-    del first  # it may be all of the file
-    return kind_of_document(path, disk.parse_json(disk.read_text(path, name), name, comments=True))
+    del first, start  # they may be all of the file
+    content = disk.parse_json(disk.read_text(path, name), name, comments=True)
+    if not isinstance(content, dict):
+        raise CannotJudge(Problem(Place(name), "holds no object; expected a JSON object"))
+    return kind_of_document(path, content)
 
 
 def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
-    """Return the first JSON value in the first `most` lines, None without one, and the first byte that is no blank.
+    """Return the first JSON value in the first `most` lines, None without one, and the first line that is not blank.
 
     Raises CannotJudge if the file is unreadable.
     """
@@ -93,7 +96,7 @@ def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
     try:
         with disk.open_regular(path) as file:
             for number, line in islice(numbered_lines(disk.bounded_lines(file, disk.BOUNDS.line)), most):
-                start = start or line.lstrip()[:1]
+                start = start or line
                 with suppress(JsonError, CannotJudge):  # the reader of this kind reports these lines
                     return parse(disk.decode(line, disk.display_path(path), number)), start
     except OSError as error:
@@ -128,7 +131,7 @@ def _has_own_field(value: Any, kind: str) -> bool:
 
 def mistaken_file_problem(number: int, line: bytes, path: FilePath, name: str, kind: str) -> Problem | None:
     """Return the problem of a file that should hold objects of a kind, one per line, but whose first line is none."""
-    if cannot_be_an_object(line):
+    if is_of_another_format(line):
         return not_of_kind_problem(name, kind)
     try:
         value = parse(disk.decode(line, name, number))
@@ -140,12 +143,20 @@ def mistaken_file_problem(number: int, line: bytes, path: FilePath, name: str, k
         return None
     except CannotJudge as error:  # UTF-16 is a problem of the whole file
         return next((problem for problem in error.problems if not problem.place.line), None)
-    return None if is_meant_as(value, kind) else not_of_kind_problem(name, kind, value)
+    is_ours = is_meant_as(value, kind) or not isinstance(value, dict)
+    return None if is_ours else not_of_kind_problem(name, kind, value)
 
 
-def cannot_be_an_object(start: bytes) -> bool:
-    """Return whether a file's first bytes after blanks cannot begin an object, in UTF-8 or UTF-16."""
-    return start.lstrip()[:1] not in (b"{", b"") and not start.startswith(disk.BOMS_OF_UTF_16)
+_OF_ANOTHER_FORMAT = re.compile(
+    rb"""(?!\{|\xff\xfe|\xfe\xff|\x1f\x8b|<{7}|/[/*])  # UTF-16, gzip, a merge conflict, a comment of a config
+    (?:\[|PAR1|PK\x03\x04|"?sep=|(?:[^"\r\n,;\t]++|"[^"]*+")*+[,;\t])""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def is_of_another_format(start: bytes) -> bool:
+    """Return whether a file begins as one that `import` reads: a list, a table, Parquet or an archive."""
+    return _OF_ANOTHER_FORMAT.match(start.lstrip()) is not None
 
 
 def wrong_kind_problem(name: str, kind: str, value: Any) -> Problem | None:

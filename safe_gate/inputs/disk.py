@@ -268,6 +268,8 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
     except UnicodeDecodeError as error:
         if line <= 1 and data.startswith(BOMS_OF_UTF_16):
             raise CannotJudge.at(name, "looks like UTF-16; save the file as UTF-8", Code.UNREADABLE_FILE) from None
+        if line <= 1 and data.startswith(b"\x1f\x8b"):
+            raise CannotJudge.at(name, "is compressed with gzip; unpack it first", Code.UNREADABLE_FILE) from None
         line = line or data.count(b"\n", 0, error.start) + 1
         problem = Problem(
             Place(name, line),

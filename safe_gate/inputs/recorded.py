@@ -347,7 +347,7 @@ def _read_batch(
         data = disk.read_bytes(path, name, bounds.line, "bounds.line")
         yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
         data = data.removeprefix(disk.BOM)
-        if checked.cannot_be_an_object(data):
+        if checked.is_of_another_format(data):
             raise CannotJudge(checked.not_of_kind_problem(name, form.kind))
         text = disk.decode(data, name)
         with suppress(JsonError):  # it may hold cases, one a line

@@ -1,5 +1,6 @@
 """The kind of a file, and the message for a file of another kind than expected."""
 
+import gzip
 import json
 from pathlib import Path
 
@@ -69,6 +70,29 @@ def test_a_file_of_another_format_is_one_sentence_with_the_command_to_use(safe_g
         assert ran.code == 3
         assert ran.err == f"{name}: {words}safe-gate: could not judge: 1 problem; correct the input and run again\n"
     assert exchanges(imported(safe_gate, name))
+
+
+_CONFLICT = ":1: is not valid JSON: there is a marker of a merge conflict (resolve the conflict), at column 1"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b'<<<<<<< HEAD, ours\n{"id": "a"}\n', _CONFLICT),
+        (b"some text\n", ':1: is not valid JSON: "s" is not expected here, at column 1'),
+        (b"- id: a\n  user: x\n", ':1: is not valid JSON: "-" is not expected here, at column 1'),
+        (gzip.compress(b"{}", mtime=0), ": is compressed with gzip; unpack it first"),
+    ],
+)
+def test_a_file_that_import_does_not_read_either_is_not_sent_there(
+    safe_gate: SafeGate, content: bytes, words: str
+) -> None:
+    Path("in.json").write_bytes(content)
+    for command in ("run --synthesis-cases", "eval --cases", "run --safe-batch", "score --batch", "validate"):
+        refused(safe_gate(*command.split(), "in.json"), f"in.json{words}")
+    Path("in.json").write_text('"text"', "utf-8")
+    for command in ("eval --cases", "score --batch", "validate"):
+        assert "import" not in refused(safe_gate(*command.split(), "in.json"), "; expected a")
 
 
 def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:
