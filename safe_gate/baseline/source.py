@@ -98,7 +98,7 @@ def opened_baseline(
         raise unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
     if is_required and kind == "missing report":
         advice = "correct the path, or set allow-missing: baseline for the first run of a new gate"
-        raise unavailable(spec, f"does not exist{globs.similar_name_hint(spec)}; {advice}")
+        raise unavailable(spec, f"does not exist{disk.similar_name_hint(spec)}; {advice}")
     if (spec == "base" and not context.subject.base_sha) or kind == "missing report":
         yield None
     elif spec == ".":
@@ -128,6 +128,7 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
         except Missing as missing:
             words = f"is commit {ref}, which cannot be read ({missing}); {_FETCH}"
             if spec != "base":
+                checked.refuse_folder(Path(spec))
                 words = f"is neither a .json file nor a readable commit ({missing}); {_FETCH}, or correct the name"
             raise unavailable(spec, words) from None
 

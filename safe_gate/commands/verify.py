@@ -110,6 +110,7 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
 
     What is read leaves out what follows from the rest, such as a score. Raises CannotJudge for any other report.
     """
+    checked.refuse_folder(Path(path))
     place, content = Place(disk.display_path(Path(path))), disk.read_json(path)
     tool = content.get("tool") if isinstance(content, Mapping) else None
     version = tool.get("version") if isinstance(tool, Mapping) else None
@@ -135,7 +136,7 @@ def changed_and_gone(report: Report) -> tuple[list[Phrase], list[Phrase]]:
         try:
             sha256 = disk.sha256(file.path)
         except CannotJudge as error:
-            why = error.problems[0].message
+            why = error.problems[0].message.removesuffix("; correct the path")
             gone.append((Untrusted(file.path), f" {why}; the report read SHA-256 {file.sha256}"))
             continue
         if sha256 != file.sha256:

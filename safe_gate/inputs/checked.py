@@ -228,7 +228,16 @@ def read_document(path: str | FilePath, kind: str) -> Any:
     """Return a JSON document of one schema, such as a report. Raises CannotJudge with every problem of it."""
     file = Path(path) if isinstance(path, str) else path
     name = disk.display_path(file)
+    if kind == "report":
+        refuse_folder(file)
     return parse_document(disk.read_text(file, name), file, name, kind)
+
+
+def refuse_folder(path: FilePath) -> None:
+    """Raise CannotJudge for a folder where a report is expected."""
+    if globs.is_folder(path):
+        words = f"is a folder; name the report in it, such as {display_path(path / 'safe-gate.json')}"
+        raise CannotJudge.at(display_path(path), words, Code.UNREADABLE_FILE)
 
 
 def parse_document(text: str, file: FilePath, name: str, kind: str) -> Any:

@@ -239,9 +239,12 @@ class CommitPath:
         if found is None:
             raise FileNotFoundError("the commit has no such file; add it in one change, and name it in the next")
         if found.kind is not EntryKind.FILE:
-            raise OSError("Not a regular file")
+            raise OSError(A_FOLDER if found.kind is EntryKind.FOLDER else NO_FILE)
         return self.files.open(found)
 
+
+A_FOLDER = "it is a folder, and a file is needed there; move it, or name a file"
+NO_FILE = "it is not a regular file; name a file"
 
 FilePath = Path | CommitPath
 """A path on the disk or in a commit."""

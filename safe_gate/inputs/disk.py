@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, TypeVar
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
-from safe_gate.inputs.commit_files import LFS_POINTER, CommitPath, FilePath
+from safe_gate.core.validate import suggestion
+from safe_gate.inputs.commit_files import A_FOLDER, LFS_POINTER, NO_FILE, CommitPath, FilePath
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings import Bounds
@@ -39,6 +40,9 @@ HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
 
 P = TypeVar("P", bound=FilePath)
+
+Unread = dict[FilePath, OSError]
+"""The folders that cannot be listed, and why."""
 
 BOM = b"\xef\xbb\xbf"
 BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -65,9 +69,29 @@ def location(path: FilePath) -> FilePath:
     return path.normal() if isinstance(path, CommitPath) else Path(os.path.realpath(path.parent), path.name)
 
 
-def unreadable_problem(path: FilePath, error: Exception) -> Problem:
-    """Return the problem of a file or a folder that cannot be read."""
-    return Problem(Place(display_path(path)), f"cannot be read: {error_reason(error)}", code=Code.UNREADABLE_FILE)
+def unreadable_problem(path: FilePath, error: OSError, name: str = "") -> Problem:
+    """Return the problem of a file or a folder that cannot be read, whose path is shown unless it has a `name`."""
+    words = f"cannot be read: {_error_words(error, path)}"
+    return Problem(Place(name or display_path(path)), words, code=Code.UNREADABLE_FILE)
+
+
+def children(folder: FilePath, unread: Unread) -> list[FilePath]:
+    """Return what is in a folder, by name; nothing if it cannot be listed, which is added to `unread`."""
+    if isinstance(folder, CommitPath):
+        return [*folder.children()]
+    try:
+        return [folder / name for name in sorted(os.listdir(folder))]  # noqa: PTH208 - names alone are needed
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no file can have
+        return []
+    except OSError as error:
+        unread.setdefault(folder, error)
+        return []
+
+
+def similar_name_hint(path: str, root: FilePath = HERE) -> str:
+    """Return a hint at the closest file name in the folder of a missing path, "" for none."""
+    named, siblings = Path(path), children((root / path).parent, {})
+    return suggestion(named.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})
 
 
 def show_as_values(folder: Path) -> None:
@@ -193,7 +217,7 @@ def read_bytes(path: FilePath, name: str, most: int, setting: str = "") -> bytes
                 raise CannotJudge.at(name, words)
             return data
     except OSError as error:
-        raise CannotJudge.at(name, f"cannot be read: {error_reason(error)}", Code.UNREADABLE_FILE) from error
+        raise CannotJudge(unreadable_problem(path, error, name)) from error
 
 
 def open_regular(path: FilePath) -> BinaryIO:
@@ -214,14 +238,18 @@ def open_regular(path: FilePath) -> BinaryIO:
 
 
 def _open_followed(path: Path) -> BinaryIO:
-    if path.exists() and not path.is_file():
-        raise OSError("Not a regular file")
+    _refuse_other_kinds(path)
     if not _follows_links.get() and leaves_workspace(path):
         raise OSError("a symbolic link leads out of the workspace; commit the file itself, or set allow: outside-links")
     try:
         return path.open("rb")
     except ValueError:
         raise OSError("no file can have this name") from None
+
+
+def _refuse_other_kinds(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise OSError(A_FOLDER if path.is_dir() else NO_FILE)
 
 
 def _standard_input_bytes() -> bytes:
@@ -256,8 +284,15 @@ def leaves_workspace(path: Path) -> bool:
         return False
 
 
-def error_reason(error: Exception) -> str:
-    """Return why a file cannot be read or written, in the words of the system."""
+def _error_words(error: OSError | ValueError, path: FilePath) -> str:
+    """Return why a file cannot be read or written, and for what happens often what to do."""
+    number = error.errno if isinstance(error, OSError) else None
+    if number == errno.ENOENT and exists(path):
+        return "it is a link that leads nowhere; correct the link"
+    if number == errno.ENOENT:
+        return f"there is no such file{similar_name_hint(display_path(path))}; correct the path"
+    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+        return "access is denied; change the permissions, or name another path"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
@@ -367,15 +402,16 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
             draft.unlink(missing_ok=True)
         if isinstance(error, OSError | ValueError):
             raise CannotJudge.at(
-                display_path(path), f"cannot be written: {error_reason(error)}", Code.UNWRITABLE_FILE
+                display_path(path), f"cannot be written: {_error_words(error, path)}", Code.UNWRITABLE_FILE
             ) from error
         raise
 
 
 def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]) -> None:
     """Write a text to a temporary file beside its target, and add its path to `drafts`."""
-    if (path.exists() and not path.is_file()) or path.absolute().parent == Path("/dev"):
-        raise OSError("Not a regular file")
+    _refuse_other_kinds(path)
+    if path.absolute().parent == Path("/dev"):
+        raise OSError(NO_FILE)
     nearest = next((folder for folder in path.parents if folder.exists()), path.parent)
     if not nearest.is_dir():
         raise OSError(

@@ -16,24 +16,24 @@ from glob import has_magic
 from pathlib import Path
 from typing import NamedTuple
 
-from safe_gate.core.validate import suggestion
 from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import (
     DASH,
     HERE,
     STANDARD_INPUT,
     P,
+    Unread,
+    children,
     display_path,
     exists,
     is_there,
     location,
+    similar_name_hint,
     unreadable_problem,
 )
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
 _ANY_DEPTH = "**"
-
-Unread = dict[FilePath, OSError]
 
 
 def _fits(name: str, segment: str) -> bool:
@@ -86,7 +86,7 @@ def _step(folders: Iterable[FilePath], name: str, unread: Unread) -> Iterator[Fi
         yield from _folders(folders, unread)
     elif has_magic(name):
         for folder in folders:
-            yield from (one for one in _children(folder, unread) if _fits(one.name, name))
+            yield from (one for one in children(folder, unread) if _fits(one.name, name))
     else:
         yield from (folder / name for folder in folders)
 
@@ -107,7 +107,7 @@ def _folders(tops: Iterable[FilePath], unread: Unread) -> Iterator[FilePath]:
             continue
         seen.add(found)
         yield folder
-        for one in _children(folder, unread):
+        for one in children(folder, unread):
             if not one.name.startswith(".") and is_folder(one):
                 (behind_links if _is_link(one) else here).append(one)
 
@@ -126,19 +126,6 @@ def _identity(folder: FilePath) -> object:
         return folder.normal()
     found = folder.stat()
     return found.st_dev, found.st_ino
-
-
-def _children(folder: FilePath, unread: Unread) -> list[FilePath]:
-    """Return what is in a folder, by name."""
-    if isinstance(folder, CommitPath):
-        return [*folder.children()]
-    try:
-        return [folder / name for name in sorted(os.listdir(folder))]  # noqa: PTH208 - names alone are needed
-    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no file can have
-        return []
-    except OSError as error:
-        unread.setdefault(folder, error)
-        return []
 
 
 class MatchedFiles(NamedTuple):
@@ -209,9 +196,3 @@ def no_match_problem(pattern: str, suffix: str, root: FilePath) -> Problem:
         slashes = "; write paths with /" if "\\" in pattern else ""
         hint = f"matches no file{similar_name_hint(pattern, root)}; correct the path or the pattern{slashes}"
     return Problem(Place(pattern), hint, code=Code.UNREADABLE_FILE)
-
-
-def similar_name_hint(path: str, root: FilePath = HERE) -> str:
-    """Return a hint at the closest file name in the folder of a missing path, "" for none."""
-    named, siblings = Path(path), _children((root / path).parent, {})
-    return suggestion(named.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})

@@ -1,5 +1,6 @@
 """Which files are read: all that patterns name, none by accident left out, and none written over."""
 
+import errno
 import json
 import os
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.inputs import globs
+from safe_gate.inputs import disk, globs
 from safe_gate.render.untrusted import escape_invisible
 from tests.support.cases import BAD, SafeGate, bare_case, refused, report, safe_case, turn, write_batch, write_cases
 
@@ -176,7 +177,8 @@ def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate)
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
     os.mkfifo("pipe")
     for out in ("pipe", "/dev/safe-gate-report.json"):
-        refused(safe_gate("eval", "--cases", "c.jsonl", "--out", out), f"{out}: cannot be written: Not a regular file")
+        words = f"{out}: cannot be written: it is not a regular file; name a file"
+        refused(safe_gate("eval", "--cases", "c.jsonl", "--out", out), words)
     assert Path("pipe").is_fifo()
 
 
@@ -187,7 +189,52 @@ def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate)
 def test_settings_that_lead_nowhere_are_not_the_defaults(safe_gate: SafeGate, name: str) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     Path(name).symlink_to("elsewhere/settings.json")
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"{name}: cannot be read: No such file or directory")
+    words = "cannot be read: it is a link that leads nowhere; correct the link"
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"{name}: {words}")
+    Path(name).unlink()
+    Path(name).mkdir()
+    words = "cannot be read: it is a folder, and a file is needed there; move it, or name a file"
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"{name}: {words}")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "run --synthesis-cases c.jsonl --config {}",
+        "run --synthesis-cases c.jsonl --waivers {}",
+        "verify {}",
+        "validate {}",
+        "import in.csv --update {}",
+    ],
+)
+def test_a_file_that_is_not_there_is_named_with_one_that_is(safe_gate: SafeGate, command: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("in.csv").write_text("id,user,assistant\nt,x,y\n", "utf-8")
+    Path("known.json").touch()
+    words = 'knwn.json: cannot be read: there is no such file (did you mean "known.json"?); correct the path\n'
+    refused(safe_gate(*command.format("knwn.json").split()), words)
+
+
+@pytest.mark.parametrize(
+    "command", ["verify {}", "bless {}", "run --synthesis-cases c.jsonl --baseline {}", "compare {} .", "compare . {}"]
+)
+def test_a_folder_where_a_report_is_expected_is_named_with_the_report_in_it(safe_gate: SafeGate, command: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("old").mkdir()
+    words = "old: is a folder; name the report in it, such as old/safe-gate.json\n"
+    refused(safe_gate(*command.format("old").split()), words)
+
+
+def test_a_place_that_may_not_be_written_comes_with_advice(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def denied(*_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    write_cases(Path("c.jsonl"), turn("t"))
+    monkeypatch.setattr(disk, "NamedTemporaryFile", denied)  # root may write anywhere
+    words = "out.json: cannot be written: access is denied; change the permissions, or name another path\n"
+    refused(safe_gate("eval", "--cases", "c.jsonl", "--out", "out.json"), words)
 
 
 @pytest.mark.parametrize("path", ["a\0b", "\ud800"])

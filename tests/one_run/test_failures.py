@@ -235,7 +235,7 @@ def test_a_pipe_in_the_place_of_an_input_does_not_hang_the_gate(safe_gate: SafeG
     os.mkfifo(name)
     refused(
         safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b"),
-        f"{name}: cannot be read: Not a regular file",
+        f"{name}: cannot be read: it is not a regular file; name a file",
     )
 
 

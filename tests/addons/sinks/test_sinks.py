@@ -103,7 +103,7 @@ def test_a_file_that_cannot_be_written_is_one_warning(gate: Gate) -> None:
     Path("events").mkdir()
     step = gate("pass", "--sinks", "file:events")
     (warning,) = step.warnings
-    assert "sink 1 (file): events: cannot be written: Not a regular file" in warning
+    assert "sink 1 (file): events: cannot be written: it is a folder, and a file is needed there" in warning
     assert step.outputs["sink-status"] == "failed"
 
 

@@ -78,7 +78,7 @@ def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_ga
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL).code == 0
     Path("reports/safe-gate.sarif").unlink()
     Path("reports/safe-gate.sarif").mkdir()
-    words = "reports/safe-gate.sarif: cannot be written: Not a regular file"
+    words = "reports/safe-gate.sarif: cannot be written: it is a folder, and a file is needed there; move it, or name a file"
     refused(safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL), words)
     Path("reports/safe-gate.sarif").rmdir()
     no_verdict = report()
