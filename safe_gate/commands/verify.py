@@ -134,9 +134,11 @@ def changed_and_gone(report: Report) -> tuple[list[Phrase], list[Phrase]]:
     gone: list[Phrase] = []
     for file in _files(report):
         try:
-            sha256 = disk.sha256(file.path)
+            sha256 = disk.sha256(file.path) if disk.exists(Path(file.path)) else ""
+            why = "is gone"
         except CannotJudge as error:
-            why = error.problems[0].message.removesuffix("; correct the path")
+            sha256, why = "", error.problems[0].message
+        if not sha256:
             gone.append((Untrusted(file.path), f" {why}; the report read SHA-256 {file.sha256}"))
             continue
         if sha256 != file.sha256:
