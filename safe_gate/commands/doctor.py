@@ -15,18 +15,20 @@ from safe_gate.baseline.lock import find_sources, name_patterns, read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options, switch, texts
 from safe_gate.core.case import Lines
 from safe_gate.core.figures import plural
+from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.github import HAND_OVER, Effects, commit_of, preview, publishing
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import overwritten_reports
-from safe_gate.model.problems import CannotJudge, Problem
+from safe_gate.model.problems import CannotJudge, Code, Problem
 from safe_gate.model.report import Waiver
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import measure, sides
 from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import LOCK_FILE, Settings
+from safe_gate.settings.reading import MODES
 
 COMMAND = Command(
     place=9,
@@ -48,6 +50,9 @@ def main(call: Call) -> int:
     Nothing is judged, written or sent; secrets are not shown.
     """
     effects, is_whole = call.effects, call.arguments["is_whole"]
+    if (mode := call.arguments.get("mode", "run")) not in MODES:
+        words = f"{quote(mode)} is unknown{suggestion(mode, MODES, quoted=False)}; expected run, merge or publish"
+        raise CannotJudge.at("command line", words, Code.USAGE)
     problems: Sequence[Problem]
     try:
         given = call.given()

@@ -194,6 +194,12 @@ def test_the_doctor_refuses_what_a_run_would(safe_gate: SafeGate, monkeypatch: P
     assert refused(safe_gate("doctor", "--all", *arguments)) == safe_gate("run", *arguments).err
 
 
+@pytest.mark.parametrize(("word", "hint"), [("mrge", " (did you mean merge?)"), ("x", ""), ("evals/c.jsonl", "")])
+def test_the_doctor_knows_three_commands(safe_gate: SafeGate, word: str, hint: str) -> None:
+    words = f'command line: "{word}" is unknown{hint}; expected run, merge or publish\n'
+    refused(safe_gate("doctor", word), words)
+
+
 def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     safe_gate("run", "--cases", "c.jsonl")
