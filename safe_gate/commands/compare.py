@@ -63,6 +63,8 @@ def main(call: Call) -> int:
             side, known, cases = _head(new, run, snapshots, effects)
         except CannotJudge as error:
             raise new.placed(error) from None
+        if not any(side.parts.values()):
+            raise CannotJudge(_nothing_in(head))
         if old is None:
             raise CannotJudge(_nothing_in(base))
         past = comparison.baseline_run(old, snapshots.of, side, run, at)

@@ -35,6 +35,13 @@ def test_a_pattern_of_the_folder_that_names_no_file_is_refused(sides: tuple[str,
     assert (ran.code, "nope/*.json: matches no file" in ran.log) == (3, True)
 
 
+@pytest.mark.parametrize("sides", [(".", OLD), (OLD, ".")])
+def test_a_folder_without_cases_has_nothing_to_compare(sides: tuple[str, str], safe_gate: SafeGate) -> None:
+    write()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    refused(safe_gate("compare", *sides), ".: has nothing to compare")
+
+
 def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: SafeGate) -> None:
     write()
     good = commit()
