@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,23 +35,34 @@ def main(call: Call) -> int:
     """Check the files that the command line names. Returns 0 or 3."""
     named = (str(disk.STANDARD_INPUT) if path == disk.DASH else path for path in call.arguments["files"])
     paths = list(dict.fromkeys(named))
-    problems = Problems()
-    cases = 0
+    problems, found = Problems(), Counter({"case": 0})  # named first
     for item in _checked(paths, call):
         if isinstance(item, Problem):
             problems.add(item)
         else:
-            cases += item
+            found.update(item)
     call.effects.tell("files", paths)
-    call.effects.tell("cases", cases)
+    call.effects.tell("cases", found["case"])
     if problems:
         return complain(problems.kept(), call.effects)
-    call.effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")
+    held = ", ".join(plural(number, noun) for noun, number in found.items() if number)
+    call.effects.out(f"{plural(len(paths), 'file')} valid: {held}")
     return 0
 
 
-def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
-    """Yield the problems of files, and numbers of cases.
+_NOUNS = {
+    "config": "config file",
+    "waivers": "waivers file",
+    "lock": "recording lock",
+    "rule-pack": "rule pack",
+    "compared": "comparison",
+    **{name: f"{one.title} result" for name, one in EVALUATORS.items()},
+}
+"""What files are called that hold no cases, where it is not their kind."""
+
+
+def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str, int]]:
+    """Yield the problems of files, and numbers of what they hold: cases, outputs, or documents such as reports.
 
     Batches are joined with their outputs; those of batches not given are checked alone. Other cases, and packs, are
     checked under the settings of the config file that is among the files, else of the one that a run reads.
@@ -67,13 +79,14 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
         if isinstance(form, Documents):
             joined = _joined(evaluator, form, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
             yield from (
-                one if isinstance(one, Problem) else 1
+                one if isinstance(one, Problem) else {"output": one} if isinstance(one, int) else {"case": 1}
                 for one in joined
                 if not isinstance(one, InputFile | recorded.Skipped)
             )
         else:
             lines.append((evaluator, by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []))
     found = [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
+    documents = {_NOUNS.get(kind, kind): len(some) for kind, some in by_kind.items()}
     if any(cases or packs for _, cases, packs in lines):
         options = None
         try:
@@ -83,7 +96,8 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
         for evaluator, cases, packs in lines:
             count, problems = _fit(options, evaluator, cases, packs)
             found += problems
-            yield count
+            yield {"case": count, _NOUNS["rule-pack"]: len(packs)}
+    yield documents
     yield from dict.fromkeys(found)  # a config that is given names packs, too
 
 
@@ -122,6 +136,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         elif kind != "config":
             checked.read_document(path, kind)
         else:
+            checked.refuse_unknown(Path(path))
             options = read({"config": path}, {}, checked.read_config)
             side = sides.take_snapshot(options)
             for one in (one for one in EVALUATORS.values() if one.rule_files):

@@ -254,6 +254,17 @@ def parse_document(text: str, file: FilePath, name: str, kind: str) -> Any:
     return content
 
 
+def refuse_unknown(path: Path) -> None:
+    """Raise CannotJudge for what is a config by neither its name nor a field: nothing says what it is."""
+    name = disk.display_path(path)
+    content = disk.parse_json(disk.read_text(path, name), name, comments=True)
+    known = {"$schema", *(setting.key[0] for setting in settings() if setting.key)}
+    if path.name not in CONFIG_FILES and known.isdisjoint(content):
+        hint = next(filter(None, (suggestion(key, known) for key in content)), "")
+        words = f"has no field that says what it is{hint}; expected cases, a batch, outputs, a config file, a rule pack"
+        raise CannotJudge.at(name, f"{words}, a report, a shard or waivers")
+
+
 def refuse_own_file(content: Any, file: FilePath, name: str, form: Documents) -> None:
     """Raise CannotJudge for a file that is no document of cases, but one that safe-gate wrote or reads."""
     has_cases = not isinstance(content, dict) or form.cases in content

@@ -316,11 +316,13 @@ def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Proble
 
 def check_outputs_alone(
     evaluator: Evaluator, form: Documents, patterns: Sequence[str]
-) -> Iterator[Problem | InputFile]:
-    """Yield the problems of recorded outputs on their own, without the documents that they belong to."""
+) -> Iterator[Problem | InputFile | int]:
+    """Yield the problems of recorded outputs without the documents that they belong to, then their number."""
     paths, problems = globs.expand_on_disk(patterns)
     yield from problems
-    yield from _read_outputs(case_files.files_of(evaluator, Settings()), form, paths, {})
+    found = dict[str, Output]()
+    yield from _read_outputs(case_files.files_of(evaluator, Settings()), form, paths, found)
+    yield len(found)
 
 
 class BatchFile(NamedTuple):

@@ -287,7 +287,7 @@ def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate) -> None:
     assert safe_gate("lock", "evals/b.jsonl").out == f"evals/b.jsonl: 2 sources, no model named\nWritten: {LOCK}\n"
     found = entries()
     assert (found[CASES], found["evals/b.jsonl"]["model"], [*found]) == (kept, "", [CASES, "evals/b.jsonl"])
-    assert safe_gate("validate", LOCK).out == "1 file valid, 0 cases\n"
+    assert safe_gate("validate", LOCK).out == "1 file valid: 1 recording lock\n"
     said = f"{CASES}: 5 sources, model m-1, kept from the old entry\nWritten: {LOCK}\n"
     assert safe_gate("lock", CASES).out == said
 

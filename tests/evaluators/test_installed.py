@@ -151,7 +151,7 @@ def test_a_wrong_setting_and_a_wrong_case_are_named(gate: Gate) -> None:
     config = Path("safe.config.json")
     config.write_text('{"json-cases": ["c.jsonl"], "min-json-pass-rate": 0.3}', "utf-8")
     assert gate("run").returncode == 0
-    assert gate("validate", "c.jsonl").stdout == "1 file valid, 3 cases\n"
+    assert gate("validate", "c.jsonl").stdout == "1 file valid: 3 cases\n"
     assert "json-cases  1 file of c.jsonl" in gate("doctor", "--json-cases", "c.jsonl").stdout
     config.write_text('{"json-cases": ["c.jsonl"], "min-json-pass-rate": 2}', "utf-8")
     write("c.jsonl", [*CASES, {"id": "none", "output": 1, "schema": {}}])

@@ -51,7 +51,7 @@ def test_a_file_of_waivers_is_known_by_its_name_or_by_what_it_holds(safe_gate: S
     write_waivers(waiver("a"), waiver("a", metric="CR"), waiver("b", x_ticket=1))
     write_waivers(path="mine.json")
     ran = safe_gate("validate", FILE, "mine.json")
-    assert (ran.code, ran.out) == (0, "2 files valid, 0 cases\n")
+    assert (ran.code, ran.out) == (0, "2 files valid: 2 waivers files\n")
     configure({"waiver": []}, FILE)
     assert f"{FILE}:1: waiver: is not a known field" in safe_gate("validate", FILE).err
     configure({"min-pass-rate": 0.5})

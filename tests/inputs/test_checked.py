@@ -101,8 +101,8 @@ def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:
     Path("safe.config.json").write_text("{} // nothing", "utf-8")
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
     ran = safe_gate("validate", "c.jsonl", "b.json", "b.outputs.jsonl", "safe.config.json", "reports/safe-gate.json")
-    assert (ran.code, ran.out) == (0, "5 files valid, 3 cases\n")
-    assert safe_gate("validate", "b.outputs.jsonl").code == 0
+    assert (ran.code, ran.out) == (0, "5 files valid: 3 cases, 1 config file, 1 report\n")
+    assert safe_gate("validate", "b.outputs.jsonl").out == "1 file valid: 2 outputs\n"
     write("b.outputs.jsonl", {"id": "a"} | OUTPUT)
     words = "b.outputs.jsonl: is not a file of recorded outputs; convert it: safe-gate import b.outputs.jsonl --out"
     for command in (("run", "--batch", "b.json"), ("validate", "b.json", "b.outputs.jsonl")):
@@ -130,11 +130,11 @@ def test_validate_joins_the_batches_that_are_given_and_no_others(safe_gate: Safe
         ("a.json a.outputs.jsonl b.json", 2),
         ("a.json b.outputs.jsonl", 1),
         ("a.json a.outputs.jsonl b.outputs.jsonl", 1),
-        ("b.outputs.jsonl a.outputs.jsonl", 0),
     ):
         ran = validated(names)
         assert ran.code == 0, ran.err
-        assert f"{len(names.split())} files valid, {cases} case" in ran.out
+        assert f"{len(names.split())} files valid: {cases} case" in ran.out
+    assert validated("b.outputs.jsonl a.outputs.jsonl").out == "2 files valid: 2 outputs\n"
     with Path("b.outputs.jsonl").open("a") as file:
         file.write("{}\n")
     assert "b.outputs.jsonl:2: output: is missing" in validated("a.json b.outputs.jsonl").err
@@ -148,12 +148,12 @@ def test_validate_joins_the_batches_that_are_given_and_no_others(safe_gate: Safe
 def test_validate_reads_lines_whatever_the_suffix(safe_gate: SafeGate, name: str, ids: str) -> None:
     write_cases(Path(name), *map(turn, ids))
     assert safe_gate("eval", "--cases", name).code == 0
-    assert safe_gate("validate", name).out == f"1 file valid, {plural(len(ids), 'case')}\n"
+    assert safe_gate("validate", name).out == f"1 file valid: {plural(len(ids), 'case')}\n"
     batches()
     Path("b.outputs.jsonl").rename("all.txt")
-    assert safe_gate("validate", "b.json", "all.txt").out == "2 files valid, 2 cases\n"
+    assert safe_gate("validate", "b.json", "all.txt").out == "2 files valid: 2 cases\n"
     Path("lines.json").write_text(f'{{"test_cases": [\n{json.dumps(safe_case("c"))}\n]}}', "utf-8")
-    assert safe_gate("validate", "lines.json").out == "1 file valid, 1 case\n"
+    assert safe_gate("validate", "lines.json").out == "1 file valid: 1 case\n"
 
 
 def test_validate_distinguishes_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:
@@ -165,6 +165,17 @@ def test_validate_distinguishes_packs_from_configs_that_name_packs_or_weights(sa
     refused = safe_gate("validate", "nameless.json")
     assert "nameless.json:1: pack: is missing" in refused.err
     assert "is not a known field" not in refused.err
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [("{}", ""), ('{"tool": {}}', ""), ('{"min-pas-rate": 1, "x": 2}', ' (did you mean "min-pass-rate"?)')],
+)
+def test_nothing_is_valid_of_which_nobody_knows_what_it_is(safe_gate: SafeGate, text: str, hint: str) -> None:
+    Path("x_batch_1.json").write_text(text, "utf-8")
+    refused(
+        safe_gate("validate", "x_batch_1.json"), f"x_batch_1.json: has no field that says what it is{hint}; expected"
+    )
 
 
 def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate: SafeGate) -> None:

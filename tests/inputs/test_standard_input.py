@@ -41,7 +41,7 @@ def test_cases_are_read_from_standard_input_as_from_a_file(piped: Callable[..., 
 def test_every_command_that_reads_cases_takes_it(piped: Callable[..., Ran]) -> None:
     assert piped(CASES, "eval", "--cases", "-").code == 2
     assert "b (-:2): fails" in piped(CASES, "explain", "b", "--cases", "-").out
-    assert piped(CASES, "validate", "-").out == "1 file valid, 2 cases\n"
+    assert piped(CASES, "validate", "-").out == "1 file valid: 2 cases\n"
     assert piped(CASES, "power", "--synthesis-cases", "-").code == 0
 
 

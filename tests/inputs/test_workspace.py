@@ -98,7 +98,7 @@ def test_a_link_is_refused_where_the_workspace_is_named_by_a_link_to_it(safe_gat
 
 def test_every_kind_of_file_is_refused_behind_such_a_link(safe_gate: SafeGate, workspace: Path) -> None:
     outside = workspace.parent / "elsewhere"
-    (outside / "config.json").write_text("{}", "utf-8")
+    (outside / "config.json").write_text('{"tag": []}', "utf-8")
     write_cases(Path("c.jsonl"), turn("a"))
     for flag in ("waivers", "config", "baseline", "rules"):
         name = f"{flag}.json"

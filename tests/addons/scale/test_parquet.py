@@ -76,7 +76,7 @@ def test_rows_score_as_the_same_lines_do(safe_gate: SafeGate, rows: int) -> None
     ran = safe_gate("eval", "--cases", "*.parquet", "--out", "rows.json")
     assert (ran.code, ran.err) == (lines.code, "")
     assert bare("rows.json") == bare("lines.json")
-    assert safe_gate("validate", "c.parquet").out == f"1 file valid, {len(cases)} cases\n"
+    assert safe_gate("validate", "c.parquet").out == f"1 file valid: {len(cases)} cases\n"
 
 
 @pytest.mark.untraced

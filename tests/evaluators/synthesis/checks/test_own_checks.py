@@ -164,7 +164,7 @@ def test_validate_knows_the_checks_of_the_packs_that_are_given_or_set(safe_gate:
         Path(name).write_text('{"rules": ["rules/*.json"]}', "utf-8")
         assert validated(safe_gate, "c.jsonl", *others).startswith(UNKNOWN)
     write_cases(Path("c.jsonl"), shop("one"))
-    assert safe_gate("validate", "c.jsonl", "rules/acme-discount.json").out == "2 files valid, 1 case\n"
+    assert safe_gate("validate", "c.jsonl", "rules/acme-discount.json").out == "2 files valid: 1 case, 1 rule pack\n"
 
 
 def test_validate_checks_packs_together_with_those_that_are_set(safe_gate: SafeGate) -> None:
