@@ -75,7 +75,7 @@ def kind_of(path: Path) -> str:
         return OF_CASES[0]
     name, is_lines = disk.display_path(path), path.suffix.lower() == ".jsonl"
     first, start = _first_object(path, most=None if is_lines else 1)
-    found = next((kind for kind in _OPTIONS if kind not in _OF_DOCUMENTS and _has_own_field(first, kind)), None)
+    found = _kind_of_line(first)
     if is_lines or found:
         return found or OF_CASES[0]
     if is_of_another_format(start):
@@ -117,6 +117,11 @@ def kind_of_document(path: FilePath, content: Mapping[str, Any]) -> str:
             return kind
     rules = content.get("rules")  # a config names its packs there
     return "rule-pack" if isinstance(rules, list) and any(isinstance(rule, dict) for rule in rules) else "config"
+
+
+def _kind_of_line(value: Any) -> str:
+    """Return the kind of the lines that a file's first value belongs to, "" for none."""
+    return next((kind for kind in _OPTIONS if kind not in _OF_DOCUMENTS and _has_own_field(value, kind)), "")
 
 
 def is_meant_as(value: Any, kind: str) -> bool:
@@ -242,9 +247,13 @@ def refuse_folder(path: FilePath) -> None:
 
 def parse_document(text: str, file: FilePath, name: str, kind: str) -> Any:
     """Return what the text of a file holds, which problems call `name`. Raises CannotJudge as `read_document` does."""
-    content = disk.parse_json(text, name)
-    if kind in _WANTED and isinstance(content, dict) and (other := kind_of_document(file, content)) != kind:
-        raise CannotJudge.at(name, f"is {_CALLED[other]}, not {_WANTED[kind]}")
+    try:
+        content = disk.parse_json(text, name)
+    except CannotJudge:
+        with suppress(JsonError):  # of a file of lines, the first one says what it is
+            _refuse_other_kind(parse(text.partition("\n")[0]), file, name, kind)
+        raise
+    _refuse_other_kind(content, file, name, kind)
     if kind == "report" and ADDED and isinstance(content, dict):  # another installation may lack evaluators of this one
         for part in (one for one in (content, content.get("comparison")) if isinstance(one, dict)):
             part.update({one.name: part.get(one.name) for one in ADDED})
@@ -252,6 +261,16 @@ def parse_document(text: str, file: FilePath, name: str, kind: str) -> Any:
     if problems:
         raise CannotJudge(*problems)
     return content
+
+
+def _refuse_other_kind(content: Any, file: FilePath, name: str, kind: str) -> None:
+    """Raise CannotJudge for what is not of a kind that `_WANTED` has."""
+    if kind in _WANTED and isinstance(content, dict):
+        other = kind_of_document(file, content)
+        if other == "config":
+            other = _kind_of_line(content) or other
+        if other != kind:
+            raise CannotJudge.at(name, f"is {_CALLED[other]}, not {_WANTED[kind]}")
 
 
 def refuse_unknown(path: Path) -> None:
@@ -276,6 +295,7 @@ def refuse_own_file(content: Any, file: FilePath, name: str, form: Documents) ->
 _WANTED = {
     "report": "a report of safe-gate run; name a safe-gate.json",
     "shard": "a shard; expected a file written by safe-gate run --shard",
+    "waivers": "a file of waivers; expected an object with the field waivers, a list",
 }
 """The expectations in problems of files of the wrong kind, by the kind that is expected."""
 
@@ -322,14 +342,14 @@ def read_waivers(path: str, *, root: FilePath = HERE) -> tuple[InputFile, Mappin
     file, name = found
     data = disk.read_bytes(file, name, disk.WRITTEN_BY_HAND)
     text = disk.decode(data.removeprefix(disk.BOM), name)
-    content = disk.parse_json(text, name)
-    problems = fault_problems(load_schema("waivers").faults(content), name, text)
+    content = parse_document(text, file, name, "waivers")
+    problems = list[Problem]()
     seen: dict[Waivable, int] = {}
     line_of = line_finder(text)
-    for place, waiver in enumerate(content["waivers"] if not problems else ()):
+    for place, waiver in enumerate(content["waivers"]):
         if (first := seen.setdefault(Waivable.read(waiver), place)) != place:
             words = f"waives the same failure as line {line_of(('waivers', first))}; keep one"
-            problems = (*problems, Problem(Place(name, line_of(("waivers", place))), words, waiver["id"]))
+            problems.append(Problem(Place(name, line_of(("waivers", place))), words, waiver["id"]))
     if problems:
         raise CannotJudge(*problems)
     return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content

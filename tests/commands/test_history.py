@@ -108,7 +108,7 @@ def test_charts_show_rates_and_mark_changes_of_rules_as_the_text_does(runs: Call
     ("patterns", "words"),
     [
         (["nothing.json"], "nothing.json: matches no file"),
-        (["runs/1/safe-gate.json", "c.jsonl"], "c.jsonl:2: is not valid JSON: there is more text after the value"),
+        (["runs/1/safe-gate.json", "c.jsonl"], "c.jsonl: is a file of Synthesis cases, not a report of safe-gate run"),
         (["changed.json"], "its digests do not match its contents"),
     ],
 )

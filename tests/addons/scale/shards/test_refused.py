@@ -33,7 +33,7 @@ def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: Flag
     safe_gate("run", *inputs)
     for files, words in (
         (["reports/safe-gate.json"], "reports/safe-gate.json: is the report of a run, not a shard"),
-        (["c.jsonl"], "c.jsonl"),
+        (["c.jsonl"], "c.jsonl: is a file of Synthesis cases, not a shard; expected a file written by safe-gate run"),
         (["none.json"], "none.json: matches no file"),
         ([], "shards: is not set, so there is nothing to merge"),
     ):
