@@ -11,12 +11,12 @@ from safe_gate.commands.verify import changed_and_gone
 from safe_gate.core import jsontext
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.text.characters import is_blank
-from safe_gate.core.validate import suggestion
+from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate.comparison import Guards
 from safe_gate.gate.stored import read_report, report_json, streamed
 from safe_gate.gate.waivers import Waivable, failing
-from safe_gate.inputs import checked, disk
+from safe_gate.inputs import case_files, checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict, Waiver
@@ -60,15 +60,17 @@ def main(call: Call) -> int:
         kind, approved, target = "waivers", _waivers, named or options.waivers or WAIVERS_FILE
     elif arguments["ids"] or arguments["expires"]:
         raise CannotJudge.at("command line", "has --id or --expires, which need --waivers", Code.USAGE)
-    report = source.load_report(arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix())
+    own = Path(options.report_dir) / "safe-gate.json"
+    report = source.load_report(arguments["report"] or own.as_posix())
     signed = {name: text for name in ("reason", "owner", "expires") if not is_blank(text := arguments[name].strip())}
     content, refusal = approved(report, target, call, signed)
+    case_files.refuse_to_overwrite("--baseline", target, (own,))
     if words := filter_sentence(report.provenance.policy, report.provenance.left_out):
         effects.out(phrase_line(words))
     for sentence in changed_and_gone(report)[0][:5]:
         effects.out(phrase_line(("Stale: ", *sentence, "; run again to approve the current file")))
-    if faults := checked.load_schema(kind).faults(content):
-        raise CannotJudge(*(Problem(Place(target), one.message, field=one.field, code=Code.USAGE) for one in faults))
+    if faults := {(f"--{one.path[-1]}", one.message) for one in checked.load_schema(kind).faults(content)}:
+        raise CannotJudge(*(Problem(Place(flag), words, code=Code.USAGE) for flag, words in sorted(faults)))
     if refusal:
         effects.err(f"safe-gate: refused, nothing is written: {refusal}")
         return 1
@@ -80,13 +82,13 @@ def main(call: Call) -> int:
 def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject, str]:
     """Return a report as the baseline at `target`, and why it is refused; print how it differs from the present one."""
     if not target.endswith(".json"):
-        raise CannotJudge(Problem(Place("--baseline"), "expected the path of a .json file", target, code=Code.USAGE))
+        words = f"is {quote(target) if target else 'not set'}; expected the path of a .json file"
+        raise CannotJudge.at("--baseline", words, Code.USAGE)
     hides = report.verdict is Verdict.FAIL
     if disk.exists(Path(target)):
         old = comparison.compared_report(read_report(checked.read_document(target, "report")))
         name = comparison.describe(None, target, call.effects.generated_at)
-        # What a filter leaves out is gone.
-        new = comparison.compared_report(report)._replace(tag=())
+        new = comparison.compared_report(report)._replace(tag=())  # what a filter leaves out is gone
         found = comparison.compare_to(name, comparison.BaselineRun(old), new, Guards(), "")
         call.effects.out(console.comparison_text(found, comparison_section(found, report.parts), everything=True))
         for _, part in parts_of(found.parts):
@@ -100,10 +102,8 @@ def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) ->
     failures, today = failing(report.parts), call.effects.generated_at[:10]
     failed, ids = {one.case_id for one in failures}, call.arguments["ids"]
     if strangers := sorted({*ids} - failed):
-        words = "does not name a case that fails unexpectedly"
-        raise CannotJudge(
-            *(Problem(Place("--id"), words + suggestion(one, failed), one, code=Code.UNKNOWN_CASE) for one in strangers)
-        )
+        said = [(one, f"does not name a case that fails unexpectedly{suggestion(one, failed)}") for one in strangers]
+        raise CannotJudge(*(Problem(Place("--id"), words, one, code=Code.UNKNOWN_CASE) for one, words in said))
     known = checked.read_waivers(target) if disk.exists(Path(target)) else None
     content: JsonObject = known[1] if known else {"waivers": []}
     there = Waiver.listed(content)

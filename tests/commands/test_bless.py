@@ -99,13 +99,14 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     assert safe_gate("run").code == 3
     fails("has no verdict, so there is nothing to compare or approve", *to)
     run(safe_gate, [turn("t", assistant=BAD)])
-    fails("--baseline: expected the path of a .json file")
-    fails("--baseline: main: expected the path of a .json file", "--baseline", "main")
+    fails("--baseline: is not set; expected the path of a .json file\n")
+    fails('--baseline: is "main"; expected the path of a .json file\n', "--baseline", "main")
+    fails("--baseline: names reports/safe-gate.json, which this run reads", "--baseline", REPORT, *REASON)
     forged = write(with_altered(read(), ("verdict",)), Path("forged.json"))
     for target in (to, ("--waivers", *SIGNED)):
         fails("its digests do not match its contents", forged, *target)
-    fails("evals/baseline.json: blessed.reason: has 2001 characters, more than 2000", *to, "--reason", "x" * 2001)
-    fails("owner: has 201 characters, more than 200", "--waivers", *SIGNED, "--owner", "x" * 201)
+    fails("--reason: has 2001 characters, more than 2000", *to, "--reason", "x" * 2001)
+    fails("--owner: has 201 characters, more than 200", "--waivers", *SIGNED, "--owner", "x" * 201)
     for flags in (("--id", "t"), ("--expires", "2030-01-01")):
         fails("has --id or --expires, which need --waivers", *to, *flags)
     BASELINE.parent.mkdir()
@@ -215,8 +216,9 @@ def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gat
     assert safe_gate("bless", "--waivers").err.endswith("a waiver needs --reason, --owner and --expires\n")
     for day, words in {
         "2026-02-28": "--expires: is before today; expected 2026-03-01 or later",
-        "20300131": 'waivers[0].expires: is "20300131"; expected the last day it is valid, in UTC, as YYYY-MM-DD',
-        "2030-02-30": 'waivers[0].expires: is "2030-02-30"; expected the last day',
+        "20300131": '--expires: is "20300131"; expected the last day it is valid, in UTC, as YYYY-MM-DD\n',
+        "tomorrow": '--expires: is "tomorrow"; expected the last day',
+        "2030-02-30": '--expires: is "2030-02-30"; expected the last day',
     }.items():
         refused(safe_gate("bless", "--waivers", *SIGNED[:4], "--expires", day), words)
     words = "does not name a case that fails unexpectedly"
@@ -232,7 +234,9 @@ def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate) ->
         WAIVERS.write_text(text, "utf-8")
         refused(safe_gate("bless", "--waivers", *SIGNED))
         assert WAIVERS.read_text("utf-8") == text
-    refused(safe_gate("bless", "--waivers", REPORT, *SIGNED))  # a report is no file of waivers
+    for file, kind in (REPORT, "the report of a run"), ("c.jsonl", "a file of Synthesis cases"):
+        ran = safe_gate("bless", "--waivers", file, *SIGNED)
+        assert refused(ran).startswith(f"{file}: is {kind}, not a file of waivers; expected an object with")
     assert read()["verdict"] == "fail"
 
 
