@@ -7,7 +7,7 @@ Publishing decides nothing.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,14 +96,19 @@ class OverwriteError(CannotJudge):
         self.paths = paths
 
 
+def refuse_to_overwrite(reports: Iterable[Path], options: Settings, judging_options: Settings) -> None:
+    """Raise OverwriteError for reports, or a hand-over, that would replace a file that the run reads."""
+    if taken := overwritten_reports((*reports, _hand_over(options)), options, judging_options):
+        raise OverwriteError(taken)
+
+
 def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], judging_options: Settings) -> None:
     """Replace reports by one without a verdict, because the run may be killed from here on.
 
-    `judging_options` are the settings that judge, which may name other files than the run's own. Raises CannotJudge for
-    a report that would replace a file that the run reads.
+    `judging_options` are the settings that judge, which may name other files than the run's own. Raises OverwriteError
+    as `refuse_to_overwrite` does.
     """
-    if taken := overwritten_reports((*reports, _hand_over(options)), options, judging_options):
-        raise OverwriteError(taken)
+    refuse_to_overwrite(reports, options, judging_options)
     words = "run did not finish, so there is no result; run again"
     judged = without_verdict((Problem(Place("safe-gate"), words, code=Code.NOT_FINISHED),), judging_options, effects)
     shown = ReportView(judged.report, _origin(options, effects))

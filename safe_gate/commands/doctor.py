@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from safe_gate import addons, reporting
 from safe_gate.baseline import source
-from safe_gate.baseline.lock import find_sources, name_patterns, read_lock
+from safe_gate.baseline.lock import as_they_are, find_sources, name_patterns, read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options, switch, texts
 from safe_gate.core.case import Lines
 from safe_gate.core.figures import plural
@@ -20,7 +20,6 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.github import HAND_OVER, Effects, commit_of, preview, publishing
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
-from safe_gate.inputs.case_files import overwritten_reports
 from safe_gate.model.problems import CannotJudge, Code, Problem
 from safe_gate.model.report import Waiver
 from safe_gate.model.results import Untrusted, Words
@@ -143,7 +142,10 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         facts: Facts = [
             ("recordings", f"{len(options.recordings)} named" + (f", {words}" if unlocked else ", all locked"))
         ]
-        for path, sources in find_sources(options.recordings, options.config).items():
+        found = find_sources(options.recordings, options.config)
+        if lock or options.stale_recordings == "fail":
+            as_they_are(found)  # which raises what a run would
+        for path, sources in found.items():
             if names := ", ".join(name_patterns(sources.unmatched)):
                 facts.append(("recordings", Untrusted(f"no file matches {names}, of {path}")))
         return facts
@@ -181,11 +183,14 @@ def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
 
 
 def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
-    """Yield the problems that would prevent a run, other than its files: a shard, dask or a base commit."""
+    """Yield the problems that would prevent a run, other than its inputs: a shard, reports, dask or a base commit."""
     checks: list[Callable[[], object]] = [lambda: source.refuse_base_elsewhere(options, effects)]
     if options.shard:
         checks.append(lambda: addons.scale.Shard.parse(options.shard))
     else:
+        reports = reporting.reports_of(options)
+        checks.append(lambda: reporting.refuse_to_overwrite(reports, options, options))
+        checks.extend(partial(disk.refuse_file_as_folder, path) for path in [*reports][:1])  # all lie in one folder
         checks.append(lambda: source.refuse_comparison_with_itself(options.baseline))
     if options.mode == "merge":
         checks.append(lambda: addons.scale.shards.read_shards(options.shards))
@@ -218,8 +223,6 @@ def _baseline(options: Settings, effects: Effects) -> Facts:
             else:
                 why = f", {base.why}" if base.why else ""
                 words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
-            if overwritten_reports((Path(options.report_dir) / "safe-gate.json",), options):
-                words += ", where a run's own report goes, so a run is refused: set another report-dir"
     except _NotAsked:
         words = "not in the clone; a run would ask GitHub for it"
     return [("baseline", Untrusted(f"{options.baseline}: {words}"))]

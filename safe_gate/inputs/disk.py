@@ -407,16 +407,21 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
         raise
 
 
+def refuse_file_as_folder(path: Path) -> None:
+    """Raise CannotJudge for a path to write to where a file stands in place of a folder."""
+    with suppress(OSError):  # writing gives the error of an unreadable folder
+        nearest = next((folder for folder in path.parents if folder.exists()), path.parent)
+        if not nearest.is_dir():
+            words = f"{display_path(nearest)} is a file, and a folder is needed there; move it, or name another place"
+            raise CannotJudge.at(display_path(path), f"cannot be written: {words}", Code.UNWRITABLE_FILE)
+
+
 def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]) -> None:
     """Write a text to a temporary file beside its target, and add its path to `drafts`."""
     _refuse_other_kinds(path)
     if path.absolute().parent == Path("/dev"):
         raise OSError(NO_FILE)
-    nearest = next((folder for folder in path.parents if folder.exists()), path.parent)
-    if not nearest.is_dir():
-        raise OSError(
-            f"{display_path(nearest)} is a file, and a folder is needed there; move it, or name another place"
-        )
+    refuse_file_as_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     # Nobody can guess the name and plant a link there. Later steps, which are not root, can read the file.
     with NamedTemporaryFile(

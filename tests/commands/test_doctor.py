@@ -176,6 +176,9 @@ def test_the_doctor_outside_of_actions_needs_nothing_and_counts_what_a_run_would
         *(f"--cases c.jsonl --policy-ref base{more}" for more in ("", " --on-weakened fail")),
         *(f"--cases c.jsonl --on-weakened fail{more}" for more in ("", " --baseline gone.json --allow-missing baseline")),
         *(f"--cases c.jsonl --waivers {name}" for name in ("no.json", "c.jsonl")),
+        *(f"--cases c.jsonl --report-dir c.jsonl/below{more}" for more in ("", " --reports json")),
+        *(f"--cases c.jsonl --baseline {name}" for name in ("r/safe-gate.json --report-dir r", "reports/safe-gate.json --allow-missing baseline")),
+        "--cases c.jsonl --config recorded.json",
         *("merge", "merge none*.json"),
     ],
 )  # fmt: skip
@@ -186,11 +189,14 @@ def test_the_doctor_refuses_what_a_run_would(safe_gate: SafeGate, monkeypatch: P
     Path("broken.json").write_text('{"pack": }', "utf-8")
     write_json("misspelt.json", {"tags": {"grief": {"min-pass-rate": 1}}, "min-label-accuracy": {"acme/no": 1}})
     write_json("known.json", {"waivers": []})
+    write_json("recorded.json", {"recordings": {"gone.jsonl": ["c.jsonl"]}, "stale-recordings": "fail"})
     arguments = flags.split()
     if flags.startswith("merge"):
         monkeypatch.setenv("INPUT_MODE", "merge")
         monkeypatch.setenv("INPUT_SHARDS", flags.removeprefix("merge").strip())
         arguments = ["--cases", "c.jsonl"]
+    if "r/" in flags:
+        safe_gate("run", "--cases", "c.jsonl", "--report-dir", "r")
     assert refused(safe_gate("doctor", "--all", *arguments)) == safe_gate("run", *arguments).err
 
 
@@ -207,7 +213,6 @@ def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: 
     base = commit()
     Path("known.json").write_text('{"waivers": []}', "utf-8")
     for baseline, words in {
-        "reports/safe-gate.json": "a report, where a run's own report goes, so a run is refused: set another report-dir",
         "kept.json": "a report",
         "evals/baseline.json": "no baseline yet",
         "HEAD": f"commit {base[:7]}, in the clone",
