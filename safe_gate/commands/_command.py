@@ -302,9 +302,9 @@ def _arguments(argv: Sequence[str]) -> dict[str, Any]:
     else:
         own = [flag for setting in settings() for flag in setting.flags_of(name)]
         own += [word for word in command.arguments if word.startswith("--")]
-        bare = flags[0].lstrip("-").partition(".")[0]
+        bare, dashed = flags[0].lstrip("-").partition(".")[0], {one.lstrip("-"): one for one in own}
         is_in_config = bare in in_config_only() and flags[0].rstrip("s") not in own  # --tags is rather --tag
-        hint = f"; {bare} is set in the config file" if is_in_config else suggestion(flags[0], own, quoted=False)
+        hint = f"; {bare} is set in the config file" if is_in_config else suggestion(bare, dashed, quoted=False)
     words = f"unrecognized arguments: {shown}{hint}; see safe-gate {name} --help"
     raise CannotJudge.at("command line", words, Code.USAGE)
 

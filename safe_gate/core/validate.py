@@ -27,6 +27,7 @@ LONGEST_QUOTE = 40
 _MOST_FAULTS = 1_000
 """The most faults of one value, and unknown fields, that are reported."""
 
+_CLOSE = 0.75  # as alike as "work" and "wrok"
 _COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes quadratic time
 _Name = Callable[[Any], str]
 """How a message names the value it is about."""
@@ -125,7 +126,11 @@ def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: b
 def _close(word: str, known: Sequence[str], most: int) -> Sequence[str]:
     import difflib  # only invalid values need it
 
-    return difflib.get_close_matches(word, known, n=most)
+    if near := difflib.get_close_matches(word, known, most, _CLOSE):
+        return near
+    letters = sorted(word)  # of short words, those that are cut off or have the same letters: --out, rnu
+    some = [one for one in known if one.startswith(word) or word.startswith(one) or sorted(one) == letters]
+    return difflib.get_close_matches(word, some, most)
 
 
 def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -> Iterator[Fault]:

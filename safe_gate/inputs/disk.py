@@ -90,8 +90,10 @@ def children(folder: FilePath, unread: Unread) -> list[FilePath]:
 
 def similar_name_hint(path: str, root: FilePath = HERE) -> str:
     """Return a hint at the closest file name in the folder of a missing path, "" for none."""
-    named, siblings = Path(path), children((root / path).parent, {})
-    return suggestion(named.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})
+    named = Path(path)
+    siblings = sorted(children((root / path).parent, {}), key=lambda one: (one.suffix == named.suffix, one.name))
+    # A common suffix makes no names alike; of two with the same stem, the one with the suffix is meant.
+    return suggestion(named.stem, {one.stem: (named.parent / one.name).as_posix() for one in siblings})
 
 
 def show_as_values(folder: Path) -> None:

@@ -203,6 +203,8 @@ def test_what_names_no_file_is_answered_with_what_would(safe_gate: SafeGate) -> 
         ("--cases evals", "evals: is a folder; name the files in it, such as evals/*.jsonl\n"),
         ("--cases evals/more.jsonl --rules evals", "name the files in it, such as evals/*.json\n"),
         ("--safe-batch evals/*.jsonl", "evals/*.jsonl: matches no batch: a glob finds .json files"),
+        ("--cases evals/mroe.jsonl", 'matches no file (did you mean "evals/more.jsonl"?)'),
+        ("--cases evals/e.jsonl", "matches no file; correct the path"),
         ("--cases evals/mor.jsonl", 'matches no file (did you mean "evals/more.jsonl"?)'),
         ("--safe-batch evals/batsh.json", 'matches no file (did you mean "evals/batch.json"?)'),
         (f"--cases {'x' * 5000}", ": matches no file; correct the path or the pattern"),

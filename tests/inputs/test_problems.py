@@ -140,6 +140,8 @@ USAGE = [
     ("score --min-pass-rate 1", "--min-pass-rate 1; --min-pass-rate is not an option of score; see"),
     ("explain T-001 --case=x", "(did you mean --cases?)"),
     ("score --out x", "(did you mean --output?)"),
+    ("rnu", "(did you mean run?); see safe-gate --help"),
+    ("run --bogus x", "unrecognized arguments: --bogus x; see safe-gate run --help"),
     ("run --helplines.country GB", "GB; helplines is set in the config file; see"),
     ("score b.json", "unrecognized arguments: b.json; name files with --batch; see safe-gate score --help"),
     ("run c.jsonl", "name files with --safe-batch and --synthesis-cases"),
