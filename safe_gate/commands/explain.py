@@ -7,11 +7,13 @@ from typing import Any
 
 from safe_gate.commands._command import JSON, Call, Command, complain, switch, texts
 from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.figures import first_few
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.report import InputFile
 from safe_gate.model.results import CaseResult, Judgement, Mark, Side, Untrusted
 from safe_gate.render.untrusted import plain, quote_phrase
 from safe_gate.scoring import measure, sides
@@ -49,7 +51,7 @@ def main(call: Call) -> int:
                 told.append(one.as_json())
             else:
                 effects.out(one.shown())
-    if problems := search.unmet(" and ".join(one.input.plural for one in evaluators)):
+    if problems := search.unmet():
         return complain(sides.redact_problems(problems, options.text), effects)
     if not count:
         effects.out("No case fails unexpectedly.")
@@ -62,7 +64,8 @@ class _Search:
     def __init__(self, ids: Sequence[str]) -> None:
         self._missing = dict.fromkeys(ids)
         self._ids = frozenset(ids)
-        self._seen: list[str] = []
+        self._seen: dict[str, str] = {}
+        self._files: list[str] = []
         self._problems: list[Problem] = []
 
     def named(self, evaluator: Evaluator, side: Snapshot) -> Iterator[Explanation]:
@@ -71,8 +74,10 @@ class _Search:
         for case in recorded.read_cases(side.files_of(evaluator), side.settings):
             if isinstance(case, Problem):
                 self._problems.append(case)
+            elif isinstance(case, InputFile):
+                self._files += [case.path] * (case.kind == evaluator.input.kind)
             elif not isinstance(case, sides.Other) and sides.passes_case_filter(evaluator, case, side.settings):
-                self._seen.append(case.id)
+                self._seen[case.id.casefold()] = case.id
                 if named := self._ids & {*case.ids, plain(Untrusted(case.id), len(case.id))}:
                     self._missing = {one: None for one in self._missing if one not in named}
                     if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
@@ -90,17 +95,15 @@ class _Search:
                 if result.id in failing:
                     yield Explanation.of(evaluator, side.settings, result, texts)
 
-    def unmet(self, where: str) -> Sequence[Problem]:
+    def unmet(self) -> Sequence[Problem]:
         """Return the problems of the files if a case may be among them, else a problem for each id that no case has."""
         if self._problems and (self._missing or not self._ids):
             return self._problems
+        where = quote_phrase(first_few(self._files, len(self._files)))
+        hints = {one: suggestion(one.casefold(), self._seen, most=3) for one in self._missing}
         return [
-            Problem(
-                Place(one),
-                f"no case has this id{suggestion(one, self._seen, most=3)}; looked in {where}",
-                code=Code.UNKNOWN_CASE,
-            )
-            for one in self._missing
+            Problem(Place(one), f"no case of {where} has this id{hint}", code=Code.UNKNOWN_CASE)
+            for one, hint in hints.items()
         ]
 
 
