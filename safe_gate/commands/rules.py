@@ -11,6 +11,7 @@ from safe_gate import addons
 from safe_gate.commands._command import Call, Command, text, texts
 from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
+from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.turn import Rules
@@ -57,7 +58,14 @@ def main(call: Call) -> int:
     elif words[0] == "train" and words[1:]:
         _train(words[1:], sides.take_snapshot(options), out, effects)
     else:
-        raise CannotJudge.at("command line", "expected: rules, rules test PACK..., or rules train CASES...", Code.USAGE)
+        hint = suggestion(words[0], ("test", "train"), quoted=False)
+        what = (
+            f"rules {words[0]} names no file"
+            if words[0] in ("test", "train")
+            else f"{quote(words[0])} is unknown{hint}"
+        )
+        expected = "expected rules, rules test PACK..., or rules train CASES..."
+        raise CannotJudge.at("command line", f"{what}; {expected}", Code.USAGE)
     return 0
 
 

@@ -109,8 +109,8 @@ def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) 
     [
         (("rules", "--rules-off", "agency-negative/you-shoud"), 'did you mean "agency-negative/you-should"?'),
         (("rules", "--rules", "nowhere.json"), "nowhere.json: matches no file; correct the path"),
-        (("rules", "fly"), "expected: rules, rules test PACK"),
-        (("rules", "test"), "expected: rules, rules test PACK"),
+        (("rules", "tst"), 'command line: "tst" is unknown (did you mean test?); expected rules, rules test PACK'),
+        (("rules", "test"), "command line: rules test names no file; expected rules, rules test PACK"),
         (("rules", "--out", "x"), "--out: is for rules train"),
         (("rules", "train"), "or rules train CASES"),
     ],
