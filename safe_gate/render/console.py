@@ -138,10 +138,12 @@ def rules_text(report: Report) -> str:
 
 
 def verdict_line(report: Report, *, names_rules: bool = False) -> str:
-    """Return the verdict as a line, with the names of the broken rules if nothing else has them."""
+    """Return the verdict as a line, with waived failures, and with the broken rules if nothing else has them."""
     broken = dict.fromkeys(map(rule_name, report.broken())) if names_rules else ()
     named = f": {', '.join(broken)}" if broken else ""
-    return f"Gate: {report.verdict.upper()} ({rules_summary(report)}{named})"
+    waived = len(report.waivers.applied) if report.waivers else 0
+    beside = f"; {plural(waived, 'failure')} waived" if waived else ""
+    return f"Gate: {report.verdict.upper()} ({rules_summary(report)}{named}{beside})"
 
 
 def outcomes_table(rules: Sequence[RuleOutcome]) -> str:
