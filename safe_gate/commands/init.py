@@ -54,6 +54,8 @@ def main(call: Call) -> int:
     if path := next(filter(disk.leaves_workspace, added), None):
         words = "cannot be written: a symbolic link leads out of the workspace; replace the link by a folder"
         raise CannotJudge.at(path.as_posix(), words, Code.UNWRITABLE_FILE)
+    for path in added:
+        disk.refuse_file_as_folder(path)
     effects.out(f"Detected: {' and '.join(_PLATFORMS[name] for name in platforms) or 'neither GitHub nor GitLab'}")
     if not is_dry:
         disk.write_all(added)

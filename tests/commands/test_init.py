@@ -128,7 +128,7 @@ def test_nothing_is_written_behind_a_link(
     assert (tree(), [*outside.iterdir()]) == ({}, [])
     Path("evals").unlink()
     Path("evals").write_text("a file\n", "utf-8")
-    ran = safe_gate("init")
+    ran = safe_gate("init", *flags)
     refused(ran, "evals/README.md: cannot be written: evals is a file, and a folder is needed there; move it")
     assert "Written" not in ran.out
     assert tree() == {"evals": b"a file\n"}
