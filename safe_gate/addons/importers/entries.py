@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from safe_gate.addons.importers.fields import IDS, OF_OTHERS, find_tags, top_fields, unused_fields
+from safe_gate.addons.importers.fields import IDS, LABELS, OF_OTHERS, find_tags, top_fields, unused_fields
 from safe_gate.addons.importers.files import Record, RefusedRecord, RepeatedColumn, field_words, has_value, is_json
 from safe_gate.addons.importers.formats import Format
 from safe_gate.addons.importers.messages import Sample, content_text, last_exchange, parse_embedded_json
@@ -59,12 +59,12 @@ class Request:
 
 
 def sample_to_line(
-    sample: Sample, record: Record, id_: str, format_: Format, request: Request, labels: Set[str]
+    sample: Sample, record: Record, id_: str, format_: Format, request: Request, has_labels: bool
 ) -> tuple[JsonObject, list[str]]:
     """Return a sample of a record as a valid line, and what is left out of it. Raises RefusedRecord.
 
     A line keeps the fields of the record that the evaluator knows. Without checks or labels, one of another kind may
-    be another thing: it is left out. Requirements never are, nor the `labels` of its file.
+    be another thing: it is left out. Requirements never are, nor `expected` where its file `has_labels`.
     """
     mapping, makes = request.mapping, request.makes
     found = last_exchange(sample, format_.reply)
@@ -98,7 +98,7 @@ def sample_to_line(
     entry = line()
     if kept and not is_ours:
         faulty = {str(one.path[0]) for one in checked.load_schema(makes.kind).faults(entry) if one.path}
-        for other in faulty & kept.keys() & (OF_OTHERS - labels):
+        for other in faulty & kept.keys() & (OF_OTHERS - {LABELS} if has_labels else OF_OTHERS):
             del kept[other]
         entry = line()
     _check_line(entry, found.reply, bool(kept), request)
@@ -124,7 +124,8 @@ def _kept_fields(fields: Mapping[str, Any], names: frozenset[str]) -> dict[str, 
                 inner = [check.strip() for check in inner.split(",") if check.strip()]
             if name == "context" and isinstance(inner, str) and inner.isdecimal() and len(inner) <= _MOST_DIGITS:
                 inner = int(inner)
-            kept[name] = inner
+            if inner != [] and not (isinstance(inner, str) and not inner.strip()):  # it asks for nothing
+                kept[name] = inner
     return kept
 
 

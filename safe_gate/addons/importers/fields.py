@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from itertools import product
 from typing import Any
 
@@ -27,10 +27,10 @@ _OF_OUTPUTS = frozenset(name for fields in _OUTPUTS for name in fields)
 KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in one.imports.keeps)
 """The fields of a record that a case may keep."""
 
-LABELS = ("expected", "judged")
-"""Those of labels and verdicts, each an object."""
+LABELS = "expected"
+"""The one of labels."""
 
-OF_OTHERS = frozenset({*LABELS, "context", "marks", "notes", "turns"})
+OF_OTHERS = frozenset({LABELS, "judged", "context", "marks", "notes", "turns"})
 """Those that may be another thing in the records of other tools."""
 
 _STEP = re.compile(r"\[(\d+)\]")
@@ -138,10 +138,10 @@ def top_fields(paths: Iterable[str], names: Iterable[str]) -> set[str]:
     return {key for path in paths for one in (path, re.split(r"[.\[]", path)[0]) if (key := _key(one, keys))}
 
 
-def refuse_columns(names: Sequence[str], mapping: Mapping[str, str]) -> None:
-    """Raise RefusedRecord if no row of a table with columns of these names can become a case."""
+def refuse_columns(names: Sequence[str], mapping: Mapping[str, str], keeps: Set[str]) -> None:
+    """Raise RefusedRecord if no row of a table with columns of these names can become a case that `keeps` fields."""
     used = {*(_find_pair(names) or (*_OF_OUTPUTS, "output")), *top_fields(mapping.values(), names)}
-    used |= {*IDS, *(KEPT - OF_OTHERS)}
+    used |= {*IDS, *(keeps - OF_OTHERS)}
     known = ", ".join(json.dumps(one[:40]) for one in names[:8])
     for name in repeated(map(_known_name, names)):
         if name in {*map(_known_name, (*used, *mapping.values()))}:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -36,6 +36,7 @@ from safe_gate.addons.importers.files import (
     error_text,
 )
 from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detect_format, is_row, row_format
+from safe_gate.addons.importers.messages import parse_embedded_json
 from safe_gate.core.case import Exchange
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS
@@ -101,10 +102,10 @@ class Recording(NamedTuple):
     broken: Problem | None
 
     @property
-    def labels(self) -> Set[str]:
-        """The fields of labels: those that an object stands in, or a text that begins as one, in any record."""
-        values = [one.value for one in self.records if isinstance(one, Record) and isinstance(one.value, dict)]
-        return {name for name in LABELS if any(_is_object(one.get(name)) for one in values)}
+    def has_labels(self) -> bool:
+        """Whether `expected` holds labels by check in any record; in those of other tools it is another thing."""
+        values = (one.value for one in self.records if isinstance(one, Record))
+        return any(_are_labels(one.get(LABELS)) for one in values if isinstance(one, dict))
 
     @property
     def title(self) -> str:
@@ -113,8 +114,9 @@ class Recording(NamedTuple):
         return words if not inside or words == inside else f"{words} as {inside}"
 
 
-def _is_object(value: Any) -> bool:
-    return isinstance(value, dict) or (isinstance(value, str) and value.lstrip().startswith("{"))
+def _are_labels(value: Any) -> bool:
+    found = parse_embedded_json(value)
+    return isinstance(found, dict) and bool(found) and {*map(type, found.values())} <= {bool, type(None)}
 
 
 def open_recording(path: Path, request: Request) -> Recording:
@@ -146,7 +148,7 @@ def open_recording(path: Path, request: Request) -> Recording:
         format_ = row_format(shape if shape in _TABLES else "json")
     if columns and format_.shape and shape in _TABLES:
         try:
-            refuse_columns(columns, request.mapping)
+            refuse_columns(columns, request.mapping, request.makes.keeps)
         except RefusedRecord as refused:
             raise CannotJudge.at(name, str(refused)) from None
     return Recording(name, shape, format_, items, broken)
@@ -276,7 +278,7 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
     of_all = _prepare(recordings)
     for recording in recordings:
         before = result.count
-        seen, labels = of_all if recording.format.prepare else {}, recording.labels
+        seen, has_labels = of_all if recording.format.prepare else {}, recording.has_labels
         for record, id_, item in _outcomes(recording, request.mapping, seen):
             if isinstance(item, LeftOut):
                 result.leave_out(item, record)
@@ -285,7 +287,7 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
             try:
                 if isinstance(item, RefusedRecord):
                     raise item
-                line, left_out = sample_to_line(item, record, name, recording.format, request, labels)
+                line, left_out = sample_to_line(item, record, name, recording.format, request, has_labels)
                 result.add(line, left_out, record, request.key)
             except RefusedRecord as refused:
                 where = f"in {record.name}: " if record.name and not record.line else ""
