@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
@@ -199,7 +200,8 @@ class Book:
 
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
         """
-        hits = [(number, hit) for number, words in enumerate(reading.sentences) for hit in self._in_sentence[words]]
+        held = {words: self._in_sentence[words] for words in dict.fromkeys(reading.sentences)}  # no cache has long ones
+        hits = [(number, hit) for number, words in enumerate(reading.sentences) for hit in held[words]]
         if self._expressions:
             hits += chain.from_iterable(self._expression_hits(rule, text, reading) for rule in self._expressions)
             hits.sort(key=lambda one: (one[0], one[1].start))
@@ -285,10 +287,10 @@ class RuleHit(NamedTuple):
 
 
 def _duplicate_wordings(text: Normalised, reading: Reading, numbers: Set[int]) -> dict[int, str]:
-    """Return the wordings of some sentences, given by number, if two have the same tokens."""
-    if len({reading.sentences[number] for number in numbers}) == len(numbers):
-        return {}
-    return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in numbers}
+    """Return the wordings of those among some sentences, given by number, that have the tokens of another one."""
+    counts = Counter(map(reading.sentences.__getitem__, numbers))
+    twice = (number for number in numbers if counts[reading.sentences[number]] > 1)
+    return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in twice}
 
 
 class _Conditions(NamedTuple):

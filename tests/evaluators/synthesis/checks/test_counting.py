@@ -184,3 +184,10 @@ def test_a_check_that_an_entry_lacks_is_not_passed() -> None:
     found = SYNTHESIS.recompute(lacking, both, shipped_rules())
     assert found is not None
     assert found.checks["agency_language"].passed is False
+
+
+def test_a_repeated_sentence_changes_no_count_of_others() -> None:
+    bare = CHOICE.removesuffix(".")
+    replies = (f"{bare}\n{orders} {bare}" for orders in (ORDER, f"{ORDER} {ORDER}"))
+    counts = {len(found(both_sides("outweighs"), "Hello.", reply).hits["positive"]) for reply in replies}
+    assert len(counts) == 1
