@@ -25,7 +25,7 @@ from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, Stale
 from safe_gate.scoring.measure import Scores
-from safe_gate.settings import LOCK_FILE
+from safe_gate.settings import LOCK_FILE, Settings
 
 
 def read_lock(root: FilePath = HERE) -> Lock | None:
@@ -86,23 +86,28 @@ def _sha256_of(recording: str) -> str:
         ) from error
 
 
+def lock_rule(options: Settings) -> str:
+    """Return the setting that asks for a lock, "" for none. Raises CannotJudge if no recording is named for it."""
+    asked = "max-age" if options.max_age is not None else ""
+    asked = asked or "stale-recordings" * (options.stale_recordings == "fail")
+    if not asked or options.stale_recordings == "off":
+        return ""
+    if not options.recordings:
+        words = "judges nothing: no recording is named; set recordings in the config file, or unset this"
+        raise CannotJudge.at(asked, words, Code.INVALID_SETTING)
+    return asked
+
+
 def find_stale(
     baseline: Baseline | None, compared: Comparison | None, scores: Scores, run: RunSides
 ) -> Recordings | None:
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
     `compared` is the comparison with the baseline, if any. Raises CannotJudge for a broken lock, for a recording or
-    source that cannot be read, for `max-age` where the time of the judged commit is not known, and where a lock is
-    asked for and no recording is named.
+    source that cannot be read, for `max-age` where the time of the judged commit is not known, and as `lock_rule` does.
     """
-    options, on_stale = run.options, run.options.stale_recordings
-    if on_stale == "off":
-        return None
-    asked = "max-age" if options.max_age is not None else "stale-recordings" if on_stale == "fail" else ""
-    if not options.recordings:
-        if asked:
-            words = "judges nothing: no recording is named; set recordings in the config file, or unset this"
-            raise CannotJudge.at(asked, words, Code.INVALID_SETTING)
+    options, on_stale, asked = run.options, run.options.stale_recordings, lock_rule(run.options)
+    if not options.recordings or on_stale == "off":
         return None
     lock = read_lock()
     before = _base_lock(run, baseline, is_needed=lock is not None or on_stale == "fail")

@@ -64,7 +64,8 @@ def main(call: Call) -> int:
     report = source.load_report(arguments["report"] or own.as_posix())
     signed = {name: text for name in ("reason", "owner", "expires") if not is_blank(text := arguments[name].strip())}
     content, refusal = approved(report, target, call, signed)
-    case_files.refuse_to_overwrite("--baseline", target, (own,))
+    if kind == "report":
+        case_files.refuse_to_overwrite("--baseline", target, (own,))
     if words := filter_sentence(report.provenance.policy, report.provenance.left_out):
         effects.out(phrase_line(words))
     for sentence in changed_and_gone(report)[0][:5]:

@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from safe_gate import addons, reporting
 from safe_gate.baseline import source
-from safe_gate.baseline.lock import as_they_are, find_sources, name_patterns, read_lock
+from safe_gate.baseline.lock import as_they_are, find_sources, lock_rule, name_patterns, read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options, switch, texts
 from safe_gate.core.case import Lines
 from safe_gate.core.figures import plural
@@ -134,6 +134,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
 
     def recordings() -> Facts:
+        asked = lock_rule(options)
         if not options.recordings or options.stale_recordings == "off":
             return []
         lock = read_lock()
@@ -143,7 +144,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
             ("recordings", f"{len(options.recordings)} named" + (f", {words}" if unlocked else ", all locked"))
         ]
         found = find_sources(options.recordings, options.config)
-        if lock or options.stale_recordings == "fail":
+        if lock or asked:
             as_they_are(found)  # which raises what a run would
         for path, sources in found.items():
             if names := ", ".join(name_patterns(sources.unmatched)):
@@ -184,13 +185,15 @@ def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:
 
 def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
     """Yield the problems that would prevent a run, other than its inputs: a shard, reports, dask or a base commit."""
-    checks: list[Callable[[], object]] = [lambda: source.refuse_base_elsewhere(options, effects)]
+    checks: list[Callable[[], object]] = [
+        lambda: source.refuse_base_elsewhere(options, effects),
+        lambda: disk.refuse_file_as_folder(Path(options.report_dir) / "safe-gate.json"),
+    ]
     if options.shard:
         checks.append(lambda: addons.scale.Shard.parse(options.shard))
     else:
         reports = reporting.reports_of(options)
         checks.append(lambda: reporting.refuse_to_overwrite(reports, options, options))
-        checks.extend(partial(disk.refuse_file_as_folder, path) for path in [*reports][:1])  # all lie in one folder
         checks.append(lambda: source.refuse_comparison_with_itself(options.baseline))
     if options.mode == "merge":
         checks.append(lambda: addons.scale.shards.read_shards(options.shards))

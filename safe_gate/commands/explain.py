@@ -102,7 +102,7 @@ class _Search:
         where = quote_phrase(first_few(self._files, len(self._files)))
         hints = {one: suggestion(one.casefold(), self._seen, most=3) for one in self._missing}
         return [
-            Problem(Place(one), f"no case of {where} has this id{hint}", code=Code.UNKNOWN_CASE)
+            Problem(Place(one), f"no case in {where} has this id{hint}", code=Code.UNKNOWN_CASE)
             for one, hint in hints.items()
         ]
 

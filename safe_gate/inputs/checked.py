@@ -115,6 +115,8 @@ def kind_of_document(path: FilePath, content: Mapping[str, Any]) -> str:
     for kind, keys in _KINDS:
         if keys <= content.keys():
             return kind
+    if isinstance(content.get("waivers"), dict):
+        return "waivers"
     rules = content.get("rules")  # a config names its packs there
     return "rule-pack" if isinstance(rules, list) and any(isinstance(rule, dict) for rule in rules) else "config"
 
@@ -274,14 +276,19 @@ def _refuse_other_kind(content: Any, file: FilePath, name: str, kind: str) -> No
 
 
 def refuse_unknown(path: Path) -> None:
-    """Raise CannotJudge for what is a config by neither its name nor a field: nothing says what it is."""
+    """Raise CannotJudge for what is a config by neither its name nor a field, not even a misspelt one."""
     name = disk.display_path(path)
     content = disk.parse_json(disk.read_text(path, name), name, comments=True)
     known = {"$schema", *(setting.key[0] for setting in settings() if setting.key)}
-    if path.name not in CONFIG_FILES and known.isdisjoint(content):
-        hint = next(filter(None, (suggestion(key, known) for key in content)), "")
-        words = f"has no field that says what it is{hint}; expected cases, a batch, outputs, a config file, a rule pack"
-        raise CannotJudge.at(name, f"{words}, a report, a shard or waivers")
+    if (
+        path.name not in CONFIG_FILES
+        and known.isdisjoint(content)
+        and not any(suggestion(key, known) for key in content)
+    ):
+        words = (
+            "has no field that says what it is; expected cases, a batch, outputs, a config file, a rule pack, a report"
+        )
+        raise CannotJudge.at(name, f"{words}, a shard or waivers")
 
 
 def refuse_own_file(content: Any, file: FilePath, name: str, form: Documents) -> None:

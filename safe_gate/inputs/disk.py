@@ -293,7 +293,7 @@ def _error_words(error: OSError | ValueError, path: FilePath) -> str:
         return "it is a link that leads nowhere; correct the link"
     if number == errno.ENOENT:
         return f"there is no such file{similar_name_hint(display_path(path))}; correct the path"
-    if number in (errno.EACCES, errno.EPERM, errno.EROFS):
+    if number in (errno.EACCES, errno.EPERM):
         return "access is denied; change the permissions, or name another path"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 

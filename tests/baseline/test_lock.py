@@ -230,7 +230,8 @@ def test_a_deleted_lock_switches_no_age_off(safe_gate: SafeGate) -> None:
 @pytest.mark.parametrize(("rule", "limit"), [("max-age", "3"), ("stale-recordings", "fail")])
 def test_a_rule_on_recordings_needs_one(safe_gate: SafeGate, rule: str, limit: str) -> None:
     configure({"synthesis-cases": [CASES]})
-    refused(safe_gate("run", f"--{rule}", limit), f"{rule}: judges nothing: no recording is named; set recordings")
+    for command in ("run", "doctor"):
+        refused(safe_gate(command, f"--{rule}", limit), f"{rule}: judges nothing: no recording is named; set")
 
 
 @pytest.mark.parametrize(("time", "is_forged"), [("2026-01-03T03:04:05Z", False), ("2036-01-01T00:00:00Z", True)])

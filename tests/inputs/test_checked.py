@@ -168,14 +168,17 @@ def test_validate_distinguishes_packs_from_configs_that_name_packs_or_weights(sa
 
 
 @pytest.mark.parametrize(
-    ("text", "hint"),
-    [("{}", ""), ('{"tool": {}}', ""), ('{"min-pas-rate": 1, "x": 2}', ' (did you mean "min-pass-rate"?)')],
+    ("text", "words"),
+    [
+        ("{}", ": has no field that says what it is; expected"),
+        ('{"tool": {}}', ": has no field that says what it is; expected"),
+        ('{"min-pas-rate": 1}', ':1: min-pas-rate: is not a known field (did you mean "min-pass-rate"?)'),
+        ('{"waivers": {}}', ":1: waivers: is an object of 0; expected a list of waivers"),
+    ],
 )
-def test_nothing_is_valid_of_which_nobody_knows_what_it_is(safe_gate: SafeGate, text: str, hint: str) -> None:
+def test_nothing_is_valid_of_which_nobody_knows_what_it_is(safe_gate: SafeGate, text: str, words: str) -> None:
     Path("x_batch_1.json").write_text(text, "utf-8")
-    refused(
-        safe_gate("validate", "x_batch_1.json"), f"x_batch_1.json: has no field that says what it is{hint}; expected"
-    )
+    refused(safe_gate("validate", "x_batch_1.json"), f"x_batch_1.json{words}")
 
 
 def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate: SafeGate) -> None:
