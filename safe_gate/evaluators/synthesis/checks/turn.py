@@ -370,11 +370,8 @@ class Turn:
     def _telling_clause(self, match: Match) -> Match | None:
         """Return the clause by which the message tells what a match says: its sentence has all content words."""
         said = content_stems(re.findall(r"\w+", self._match_words(match).lower()))
-        sentences = self.read("user").sentences
-        return next(
-            (told for at, told in self._first_by_sentence("told").items() if said <= content_stems(sentences[at])),
-            None,
-        )
+        sentences, held = self.read("user").sentences, self._first_by_sentence("told").items()
+        return next((told for at, told in held if said <= content_stems(sentences[at])), None)
 
     def _first_by_sentence(self, group: str, since: int = 0) -> Mapping[int, Match]:
         """Return what is of a group since a character of its text, the first of each sentence by its number.
