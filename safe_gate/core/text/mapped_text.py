@@ -30,13 +30,13 @@ T = TypeVar("T")
 class Cache(dict[K, T]):
     """A cache of a function of texts or of tokens. It skips long ones, and keeps what it has when it is full."""
 
-    def __init__(self, function: Callable[[K], T]) -> None:
+    def __init__(self, function: Callable[[K], T], most: int = _MOST) -> None:
         super().__init__()
-        self._function = function
+        self._function, self._most = function, most
 
     def __missing__(self, key: K) -> T:
         found = self._function(key)
-        if len(key) <= _LONGEST and len(self) < _MOST:
+        if len(key) <= _LONGEST and len(self) < self._most:
             self[key] = found
         return found
 

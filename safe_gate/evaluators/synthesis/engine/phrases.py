@@ -294,7 +294,7 @@ class _Compiler:
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
 _STARTERS = _AFTER_THESE | BOUNDARY | {END}  # after these a clause may start
 _STOPS = BOUNDARY | {END}
-_MOST_STEPS = 200_000  # the number that is kept
+_MOST_STEPS = 150_000  # the number that is kept
 
 _Meaning = frozenset[int]
 """The labels that take a token."""

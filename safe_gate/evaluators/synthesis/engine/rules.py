@@ -29,6 +29,7 @@ LONGEST_EVIDENCE = 12
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 _WORD, _NO_WORD = re.compile("[a-z]+"), re.compile(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _NEAR = 12  # tokens
+_MOST_SENTENCES = 5_000  # that are kept
 CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
 """The fields of a rule with phrases for the surroundings of a match."""
 
@@ -165,7 +166,7 @@ class Book:
         self._make, self._name, self._classes, self._table = rules, name, classes, table
         self._contexts: dict[tuple[str, ...], Walker] = {}
         self._conditions: dict[Rule, _Conditions] = {}
-        self._in_sentence = Cache(self._find)
+        self._in_sentence = Cache(self._find, _MOST_SENTENCES)
 
     @cached_property
     def rules(self) -> tuple[Rule, ...]:
