@@ -28,7 +28,7 @@ KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in 
 """The fields of a record that a case may keep."""
 
 LABELS = "expected"
-"""The one of labels."""
+"""The field of labels by check."""
 
 OF_OTHERS = frozenset({LABELS, "judged", "context", "marks", "notes", "turns"})
 """Those that may be another thing in the records of other tools."""

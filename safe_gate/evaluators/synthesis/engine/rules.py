@@ -201,7 +201,7 @@ class Book:
 
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
         """
-        held = {words: self._in_sentence[words] for words in dict.fromkeys(reading.sentences)}  # no cache has long ones
+        held = {words: self._in_sentence[words] for words in dict.fromkeys(reading.sentences)}  # long: not cached
         hits = [(number, hit) for number, words in enumerate(reading.sentences) for hit in held[words]]
         if self._expressions:
             hits += chain.from_iterable(self._expression_hits(rule, text, reading) for rule in self._expressions)
