@@ -88,10 +88,9 @@ def _sha256_of(recording: str) -> str:
 
 def lock_rule(options: Settings) -> str:
     """Return the setting that asks for a lock, "" for none. Raises CannotJudge if no recording is named for it."""
-    asked = "max-age" if options.max_age is not None else ""
-    asked = asked or "stale-recordings" * (options.stale_recordings == "fail")
-    if not asked or options.stale_recordings == "off":
+    if options.stale_recordings == "off" or (options.max_age is None and options.stale_recordings == "warn"):
         return ""
+    asked = "max-age" if options.max_age is not None else "stale-recordings"
     if not options.recordings:
         words = "judges nothing: no recording is named; set recordings in the config file, or unset this"
         raise CannotJudge.at(asked, words, Code.INVALID_SETTING)

@@ -176,7 +176,7 @@ class Settings(BaseSettings):
     stale_recordings: Annotated[Literal["fail", "warn", "off"], Stripped, Names("gate")] = Field(
         "warn",
         description="Rule: each of the recordings is as its entry in safe-gate.lock.json says, and so are its sources: "
-        "`fail`, `warn` (only if there is a lock), or `off`.",
+        "`fail`, `warn` (only if there is a lock or `max-age` is set), or `off`.",
     )
     max_age: Annotated[WholeOrOff, Names("gate")] = Field(
         None,
