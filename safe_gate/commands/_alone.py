@@ -9,7 +9,7 @@ from typing import Any
 from safe_gate.commands._command import OUT, VERBOSE, Call, Command, complain
 from safe_gate.core import jsontext
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.gate.stored import part_json
+from safe_gate.gate.stored import part_json, streamed
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
 from safe_gate.model.results import Section
@@ -29,7 +29,7 @@ def show(call: Call, part: Any, section: Section, options: Settings) -> None:
     """Print the scorecard, and write the part to the file of `--out`."""
     file, out = call.arguments["out"], call.effects.out
     if file:
-        disk.write(Path(file), jsontext.pieces(part_json(part, iter)))
+        disk.write(Path(file), jsontext.pieces(part_json(part, streamed)))
     if not options.quiet:
         out(console.scorecard(section, everything=call.arguments["verbose"]))
         if file:

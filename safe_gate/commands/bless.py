@@ -14,7 +14,7 @@ from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate.comparison import Guards
-from safe_gate.gate.stored import read_report, report_json, streamed
+from safe_gate.gate.stored import read_report, report_json, with_streams
 from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import case_files, checked, disk
 from safe_gate.model.codec import JsonObject
@@ -75,7 +75,7 @@ def main(call: Call) -> int:
     if refusal:
         effects.err(f"safe-gate: refused, nothing is written: {refusal}")
         return 1
-    disk.write(Path(target), jsontext.pieces(streamed(content)))
+    disk.write(Path(target), jsontext.pieces(with_streams(content)))
     effects.out(f"Written: {console.path_text(target)}")
     return 0
 

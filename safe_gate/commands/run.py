@@ -11,7 +11,7 @@ from safe_gate.commands._command import JSON, QUIET, SHARD, Call, Command
 from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.gate.stored import report_json
+from safe_gate.gate.stored import report_json, streamed
 from safe_gate.github import Effects
 from safe_gate.inputs import disk
 from safe_gate.render import console
@@ -40,7 +40,7 @@ def main(call: Call) -> int:
 def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects, options_at: OptionsAt) -> int:
     """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
     path = Path(options.report_dir) / shard.name
-    reports = {path: lambda shown: jsontext.pieces(report_json(shown.report, iter))}
+    reports = {path: lambda shown: jsontext.pieces(report_json(shown.report, streamed))}
     begin = partial(reporting.begin, options, effects, reports)
     content = one_run.score_shard(shard, options, effects, options_at, begin)
     if isinstance(content, reporting.Judged):

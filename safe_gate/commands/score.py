@@ -11,7 +11,7 @@ from safe_gate.commands._command import VERBOSE, Call, Command, text
 from safe_gate.core import jsontext
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.safe_v0.result import Label, Part
-from safe_gate.gate.stored import part_json
+from safe_gate.gate.stored import part_json, streamed
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
 from safe_gate.model.results import Section
@@ -55,7 +55,7 @@ def _write(call: Call, part: Part, section: Section, options: Settings) -> None:
     if "all" in formats:
         formats = {"json", "console", "markdown"}
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {
-        "json": lambda: jsontext.pieces(part_json(part, iter)),
+        "json": lambda: jsontext.pieces(part_json(part, streamed)),
         "markdown": lambda: markdown.section_report(section),
         "console": lambda: console.scorecard(section, everything=call.arguments["verbose"]),
     }

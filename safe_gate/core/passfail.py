@@ -37,7 +37,7 @@ from safe_gate.model.results import (
     Test,
     Untrusted,
 )
-from safe_gate.model.spool import Spool
+from safe_gate.model.spool import LazyMap, Spool
 
 
 def _object(properties: JsonObject, *optional: str, **more: Any) -> dict[str, Any]:
@@ -254,7 +254,7 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
             metrics=Table(("Check", "Failing"), "<>", checks),
             footer=(f"Cases: {cases}",),
             cases_title="Per-Case Breakdown",
-            cases=Table(("Case", "Outcome"), "<<", Spool((Untrusted(one.id), one.words) for one in part.results)),
+            cases=Table(("Case", "Outcome"), "<<", LazyMap(lambda one: (Untrusted(one.id), one.words), part.results)),
             issues=(),
             findings=Spool(self.finding(one) for one in part.results if not one.passed),
         )

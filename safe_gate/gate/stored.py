@@ -22,19 +22,29 @@ from safe_gate.model.problems import number
 from safe_gate.model.report import SCHEMA_VERSION, Comparison, Digests, Report, Verdict
 from safe_gate.model.spool import Spool
 
-Results = Callable[[Iterator[Any]], Iterable[Any]]
-"""Makes the JSON of results one value: `list`, or `iter` for a writer that takes them one at a time."""
+Results = Callable[[Iterable[Any]], Iterable[Any]]
+"""Makes JSON of results: `listed`, or `streamed` for a writer that takes them one at a time."""
 
 T = TypeVar("T")
 
 
-def part_json(part: Any, results: Results = list) -> dict[str, Any]:
+def listed(results: Iterable[Any]) -> list[Any]:
+    """Return results as JSON."""
+    return [*map(codec.to_json, results)]
+
+
+def streamed(results: Iterable[Any]) -> Iterator[Any]:
+    """Return results for an encoder of JSON, one at a time."""
+    return map(codec.for_encoder, results)
+
+
+def part_json(part: Any, results: Results = listed) -> dict[str, Any]:
     """Return an evaluator's part of a report as JSON."""
     own: dict[str, Any] = codec.to_json(replace(part, results=()))
-    return {**own, "results": results(map(codec.to_json, part.results))}
+    return {**own, "results": results(part.results)}
 
 
-def report_json(report: Report, results: Results = list) -> dict[str, Any]:
+def report_json(report: Report, results: Results = listed) -> dict[str, Any]:
     """Return a report as JSON."""
     own = codec.to_json(replace(report, parts={}))
     count = number(report.problems)
@@ -50,7 +60,7 @@ def report_json(report: Report, results: Results = list) -> dict[str, Any]:
     }
 
 
-def streamed(report: JsonObject) -> JsonObject:
+def with_streams(report: JsonObject) -> JsonObject:
     """Return a report's JSON with its results as iterators, as a run writes them."""
     parts = {name: {**one, "results": iter(one["results"])} for name in EVALUATORS if (one := report.get(name))}
     return {name: parts.get(name, value) for name, value in report.items()}
@@ -152,7 +162,7 @@ def digests(report: Report) -> Digests:
             of = evaluator.compare.outcome(result)
             sums["cases"] += addend(digest([name, of.id, of.case]))
             sums["outputs"] += addend(digest([name, of.id, of.output]))
-            told = {key: value for key, value in codec.to_json(result).items() if key not in evaluator.part.where}
+            told = {key: value for key, value in codec.for_encoder(result).items() if key not in evaluator.part.where}
             sums["results"] += addend(digest([name, told]))
     found = {
         "rules": digest(

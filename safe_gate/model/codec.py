@@ -23,8 +23,13 @@ JsonObject = Mapping[str, Any]
 
 def to_json(value: Any, kind: Any = None) -> Any:
     """Return a value as JSON; `kind` is its type, if the value does not tell."""
+    return _plain(for_encoder(value, kind))
+
+
+def for_encoder(value: Any, kind: Any = None) -> Any:
+    """Return a value as JSON, but for tuples and names of an enumeration, which `json` writes as lists and texts."""
     of: Any = kind or type(value)
-    return _plain(_adapter(of).dump_python(value, by_alias=True, exclude_defaults=True))
+    return _adapter(of).dump_python(value, by_alias=True, exclude_defaults=True)
 
 
 def _plain(value: Any) -> Any:

@@ -1,15 +1,15 @@
-"""Shell: a list that keeps its items in a temporary file once they are many. Touches the temporary folder."""
+"""Shell: lists of many items, pickled or made when they are asked for. Touches the temporary folder."""
 
 from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from operator import eq
-from tempfile import TemporaryFile
-from typing import IO, Generic, TypeVar, overload
+from tempfile import SpooledTemporaryFile
+from typing import Any, Generic, NamedTuple, TypeVar, overload
 from weakref import finalize
 
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -17,13 +17,25 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 T = TypeVar("T")
 
 _IN_MEMORY = 4 << 20
-"""Bytes, as pickled, of the items that are held in memory: they take a few times as much there."""
+"""Bytes of pickled items that are held in memory."""
 
 _AT_ONCE = 200
-"""So many items are written, and read again, together."""
+"""So many items are pickled, and read again, together."""
 
 
 _INSTEAD = "or name another folder with the variable TMPDIR"
+
+
+class Batch(NamedTuple):
+    """Items, pickled: they can go from one process to another, and into a spool, as they are."""
+
+    size: int
+    data: bytes
+
+    @classmethod
+    def of(cls, items: Sequence[Any]) -> Batch:
+        """Return items as a batch."""
+        return cls(len(items), pickle.dumps(items, pickle.HIGHEST_PROTOCOL))
 
 
 class Spool(Sequence[T], Generic[T]):
@@ -35,48 +47,38 @@ class Spool(Sequence[T], Generic[T]):
     """
 
     def __init__(self, items: Iterable[T] = ()) -> None:
-        self._held: list[T] = []
-        self._size = self._length = 0
-        self._file: IO[bytes] | None = None
-        self._firsts: list[int] = []  # of each batch in the file, the index of its first item
+        self._length = 0
+        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is closed with the spool
+        finalize(self, _close, self._file)
+        self._firsts: list[int] = []  # of each batch, the index of its first item
         self._places: list[int] = []  # and where it begins
-        self._last: tuple[int, list[T]] = -1, []  # the batch that was read last
-        self.extend(items)
-
-    def extend(self, items: Iterable[T]) -> None:
-        """Add items."""
+        self._last: tuple[int, Sequence[T]] = -1, ()  # the batch that was read last
         stream = iter(items)
         while some := list(islice(stream, _AT_ONCE)):
-            data = pickle.dumps(some, pickle.HIGHEST_PROTOCOL)
-            if self._file is None and self._size + len(data) <= _IN_MEMORY:
-                self._held += some
-            else:
-                self._write(data)
-            self._size += len(data)
-            self._length += len(some)
+            self.add(Batch.of(some))
 
-    def _write(self, data: bytes) -> None:
+    def add(self, batch: Batch) -> None:
+        """Add the items of a batch."""
+        if not batch.size:
+            return
         try:
-            if self._file is None:
-                self._file = TemporaryFile()  # noqa: SIM115 - it is closed with the spool
-                finalize(self, _close, self._file)
             place = self._file.seek(0, 2)
-            self._file.write(data)
+            self._file.write(batch.data)
             self._file.flush()  # a full disk must fail here, not when reading
         except OSError as error:
             words = f"is full: {error.strerror or error}; free some space in it, {_INSTEAD}"
             raise CannotJudge(Problem(Place("the temporary folder"), words, code=Code.UNAVAILABLE)) from None
         self._firsts.append(self._length)
         self._places.append(place)
+        self._length += batch.size
 
-    def _batch(self, number: int) -> list[T]:
-        if self._last[0] != number and self._file:
+    def _batch(self, number: int) -> Sequence[T]:
+        if self._last[0] != number:
             self._file.seek(self._places[number])
-            self._last = number, pickle.load(self._file)  # noqa: S301 - this process wrote it, and nobody else can
+            self._last = number, pickle.load(self._file)  # noqa: S301 - only a process of ours can have written it
         return self._last[1]
 
     def __iter__(self) -> Iterator[T]:
-        yield from self._held
         for number in range(len(self._places)):
             yield from self._batch(number)
 
@@ -91,8 +93,6 @@ class Spool(Sequence[T], Generic[T]):
         if isinstance(index, slice):
             return tuple(self[one] for one in range(*index.indices(len(self))))
         place = range(len(self))[index]
-        if place < len(self._held):
-            return self._held[place]
         number = bisect_right(self._firsts, place) - 1
         return self._batch(number)[place - self._firsts[number]]
 
@@ -104,6 +104,31 @@ class Spool(Sequence[T], Generic[T]):
     __hash__ = None  # type: ignore[assignment]
 
 
-def _close(file: IO[bytes]) -> None:
+class LazyMap(Sequence[T], Generic[T]):
+    """What a function returns for each item of a sequence, called when the item is asked for: few rows are shown.
+
+    >>> LazyMap(str, range(1000))[2:4]
+    ('2', '3')
+    """
+
+    def __init__(self, function: Callable[[Any], T], items: Sequence[Any]) -> None:
+        self._function, self._items = function, items
+
+    def __iter__(self) -> Iterator[T]:
+        return map(self._function, self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        found = self._items[index]
+        return tuple(map(self._function, found)) if isinstance(index, slice) else self._function(found)
+
+
+def _close(file: SpooledTemporaryFile[bytes]) -> None:
     with suppress(OSError):  # writers flush, so they already reported this error
         file.close()

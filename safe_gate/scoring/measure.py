@@ -24,7 +24,7 @@ from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
 from safe_gate.model.report import InputFile, Parts
-from safe_gate.model.spool import Spool
+from safe_gate.model.spool import Batch, Spool
 from safe_gate.scoring import sides, workers
 from safe_gate.scoring.sides import (
     Part,
@@ -97,9 +97,9 @@ class PartTally(NamedTuple):
     """
 
     totals: Any
-    results: Sequence[Any] = ()
-    texts: Sequence[JsonObject] = ()
-    case_terms: Sequence[CaseTerms] = ()
+    results: Batch
+    texts: Batch
+    case_terms: Batch
     cases: int = 0
     ids: tuple[tuple[str, Place], ...] = ()
     problems: tuple[Problem, ...] = ()
@@ -171,9 +171,9 @@ def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
 
     return PartTally(
         evaluator.totals(scored, by),
-        [result for _, result in scored],
-        [case.texts() if is_kept(result) else {} for case, result in scored] if how.texts else (),
-        asked_of,
+        Batch.of([result for _, result in scored]),
+        Batch.of([case.texts() if is_kept(result) else {} for case, result in scored] if how.texts else ()),
+        Batch.of(asked_of),
         count,
         ids,
         (*problems, *unsound),
@@ -235,9 +235,9 @@ class Measurement:
         if len(self.groups) <= most_groups:
             self.groups |= tally.groups
         self.left_out.update(tally.left_out)
-        self.results.extend(tally.results)
-        self.texts.extend(tally.texts)
-        self.case_terms.extend(tally.case_terms)
+        self.results.add(tally.results)
+        self.texts.add(tally.texts)
+        self.case_terms.add(tally.case_terms)
 
 
 def measure_part(
@@ -283,8 +283,8 @@ def measure_part(
         for case_id, place in tally.ids:
             if twin := recorded.check_duplicate(seen, case_id, place, evaluator.input.id_key):
                 found.add(twin)
-        if tally.results:
-            workers.report_scored(len(tally.results))
+        if tally.results.size:
+            workers.report_scored(tally.results.size)
     total = totals.total()
     problems = (*problems, *found.kept(), *(evaluator.rule_files.unserved(total, by) if evaluator.rule_files else ()))
     if not (problems or measured.cases):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate.core.jsontext import to_json
-from safe_gate.gate.stored import read_report, report_json
+from safe_gate.gate.stored import read_report, report_json, streamed
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.report import Report, Verdict
 from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, turn, write_cases, write_json
@@ -23,7 +23,7 @@ def assert_read_and_written_alike(path: Path) -> Report:
     assert load_schema("report").faults(value) == ()
     held = read_report(value)
     assert report_json(held) == value
-    assert to_json(report_json(held, iter)) == text
+    assert to_json(report_json(held, streamed)) == text
     return held
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
 from pathlib import Path
@@ -65,7 +66,7 @@ def from_recipe(recipe: str) -> Rules:
     """
     profile, own, off, words, helplines = json.loads(recipe)
     ready = make_rules(select_packs(own, off), profile, own=own, table=stored_table(), helplines=helplines)
-    return ready._replace(recipe=recipe, wording=words)
+    return replace(ready, recipe=recipe, wording=words)
 
 
 def shipped_rules(profile: str) -> Rules:

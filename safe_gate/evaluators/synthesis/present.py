@@ -60,7 +60,7 @@ from safe_gate.model.results import (
     Untrusted,
     Words,
 )
-from safe_gate.model.spool import Spool
+from safe_gate.model.spool import LazyMap, Spool
 
 _DISGUISED = "disguised letters, read as the ones they look like"
 _LEAST_CASES = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
@@ -95,7 +95,7 @@ def section(part: Part) -> Section:
         cases=Table(
             header=("Case", "Result", "Checks"),
             align="<<<",
-            rows=Spool(map(_case_row, unexpected)),
+            rows=LazyMap(_case_row, unexpected),
         ),
         issues=(),
         findings=Spool(map(finding, unexpected)),

@@ -13,7 +13,7 @@ from types import ModuleType
 
 from safe_gate import addons
 from safe_gate.core.jsontext import pieces
-from safe_gate.gate.stored import report_json
+from safe_gate.gate.stored import report_json, streamed
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Judgement
 from safe_gate.render import SUMMARY_LIMIT
@@ -28,7 +28,7 @@ Draw = Callable[[ReportView], Iterable[str]]
 
 def _json(view: ReportView) -> Iterator[str]:
     """Yield the report itself, the one that can be a baseline."""
-    return pieces(report_json(view.report, iter))
+    return pieces(report_json(view.report, streamed))
 
 
 def _markdown(view: ReportView) -> Iterator[str]:

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from typing import Any
 
 from safe_gate.core.jsontext import digest
+from safe_gate.core.text import normalise
 from safe_gate.core.text.mapped_text import Language, is_not_english, similarity
 from safe_gate.evaluators.judged import JudgeVerdict
 from safe_gate.evaluators.replies import holds_only, no_reply, reply_digests
@@ -32,6 +33,7 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
 from safe_gate.evaluators.synthesis.checks.turn import (
     Check,
     CountedHits,
+    JudgedTurn,
     Message,
     Rules,
     Talk,
@@ -168,6 +170,31 @@ def _judge_pivot(check: Check, turn: Turn) -> CheckResult:
 def score_case(case: Case, rules: Rules) -> Result:
     """Return the result of every check the case asks for, in the order of the rules' checks.
 
+    A turn that was judged before, such as one that the base has, too, is not judged again.
+    """
+    told = case.user, case.assistant, case.checks, case.talk
+    judged = rules.judged.get(told)
+    if judged is None:
+        judged = _judge_turn(case, rules)
+        if len(rules.judged) < _MOST_TURNS and len(case.user) + len(case.assistant) <= _LONGEST_TURN:
+            rules.judged[told] = judged
+    language, checks, disguised, is_wordless = judged
+    if every := wording_of_case(case, rules):
+        found = wording.judge_wording(every, normalise(case.assistant, rules.words), is_wordless=is_wordless)
+        checks = sorted_checks({**checks, WORDING: _place_result(found, case.talk, ()) if case.talk else found})
+    if case.judged:
+        checks = sorted_checks({**checks, **{name: CheckResult.recorded(one) for name, one in case.judged.items()}})
+    negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
+    return build_result(case, language, checks, negative, disguised)
+
+
+_MOST_TURNS, _LONGEST_TURN = 1_000, 2_000
+"""So many judged turns are kept, of so many characters each."""
+
+
+def _judge_turn(case: Case, rules: Rules) -> JudgedTurn:
+    """Return what the checks of a case find in its texts.
+
     A check is not applicable to a text in another language, which it cannot read. The profile `spec` judges it anyway:
     the specification does not mention languages.
     """
@@ -180,18 +207,7 @@ def score_case(case: Case, rules: Rules) -> Result:
         for name, check in rules.checks.items()
         if name in case.checks
     }
-    if every := wording_of_case(case, rules):
-        found = wording.judge_wording(every, turn.texts["assistant"], is_wordless=turn.is_wordless("assistant"))
-        checks = sorted_checks({**checks, WORDING: _place_result(found, case.talk, ()) if case.talk else found})
-    if case.judged:
-        checks = sorted_checks({**checks, **{name: CheckResult.recorded(one) for name, one in case.judged.items()}})
-    return build_result(
-        case,
-        language,
-        checks,
-        is_negative(case.tags, "standard" if rules.by_clause else "spec", checks),
-        turn.texts["assistant"].disguised,
-    )
+    return JudgedTurn(language, checks, turn.texts["assistant"].disguised, turn.is_wordless("assistant"))
 
 
 def _judge_in_conversation(talk: Talk | None, check: Check, turn: Turn) -> CheckResult:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain
 from typing import Any, NamedTuple
@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from safe_gate.core.jsontext import digest
 from safe_gate.core.text import normalise
 from safe_gate.core.text.characters import is_blank
-from safe_gate.core.text.mapped_text import Languages
+from safe_gate.core.text.mapped_text import Language, Languages
 from safe_gate.core.validate import Fault
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
 from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, OPT_IN_GROUPS
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
 from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, longest_overlapping, resolve_overlaps
@@ -200,14 +201,28 @@ def book_of(field: str, group: str) -> str:
     return f"{field}, opt-in" if group in OPT_IN_GROUPS else field
 
 
-class Rules(NamedTuple):
+class JudgedTurn(NamedTuple):
+    """What the texts of a turn come to: their languages by field, and the results of checks by name.
+
+    `disguised` counts letters of the reply that are read as ASCII letters; `is_wordless` says that it has no word.
+    """
+
+    language: Mapping[str, Language]
+    checks: Mapping[str, CheckResult]
+    disguised: int
+    is_wordless: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rules:
     """Everything a verdict depends on besides the case.
 
     `books` are the rules by what `book_of` says, `numbers` those on numbers. `fields` has the field of each group.
     Under the profile `spec` each hit counts, and every language is judged. Otherwise (`by_clause`) a clause counts once
     for its group. Then texts in another language are not judged, and text written on request does not count. `wording`
     has, by tag, what replies of cases with the tag must and must not contain. `recipe` identifies the inputs that the
-    rules were made from. `words` are the words that occur in rules.
+    rules were made from. `words` are the words that occur in rules. `judged` keeps turns that were judged, by
+    their texts, the names of the checks and the place in a conversation.
     """
 
     books: Mapping[str, Book]
@@ -217,9 +232,10 @@ class Rules(NamedTuple):
     checks: Mapping[str, Check]
     fields: Mapping[str, str]
     by_clause: bool
-    wording: Mapping[str, Mapping[str, Any]] = {}
+    wording: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     recipe: str = ""
     words: Container[str] = frozenset()
+    judged: dict[tuple[str, str, tuple[str, ...], Talk | None], JudgedTurn] = field(init=False, default_factory=dict)
 
     @property
     def all(self) -> Iterator[Rule]:

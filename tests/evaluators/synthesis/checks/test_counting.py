@@ -27,7 +27,7 @@ CHOICE, ORDER, SAD, PLAIN = "It's up to you.", "You must stop.", "I feel so asha
 def rules(definition: dict[str, Any], profile: str = "standard") -> Rules:
     """Return the shipped rules with one more check, `a/b`."""
     shipped = shipped_rules(profile)
-    return shipped._replace(checks={**shipped.checks, "a/b": Check.of("a/b", definition)})
+    return replace(shipped, checks={**shipped.checks, "a/b": Check.of("a/b", definition)})
 
 
 def scored(definition: dict[str, Any], user: str, reply: str, profile: str = "standard") -> Result:
