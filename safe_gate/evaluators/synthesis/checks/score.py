@@ -33,7 +33,7 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
 from safe_gate.evaluators.synthesis.checks.turn import (
     Check,
     CountedHits,
-    JudgedTurn,
+    Judged,
     Message,
     Rules,
     Talk,
@@ -173,11 +173,9 @@ def score_case(case: Case, rules: Rules) -> Result:
     A turn that was judged before, such as one that the base has, too, is not judged again.
     """
     told = case.user, case.assistant, case.checks, case.talk
-    judged = rules.judged.get(told)
-    if judged is None:
-        judged = _judge_turn(case, rules)
-        if len(rules.judged) < _MOST_TURNS and len(case.user) + len(case.assistant) <= _LONGEST_TURN:
-            rules.judged[told] = judged
+    judged = rules.judged.get(told) or _judge_turn(case, rules)
+    if len(rules.judged) < _MOST_TURNS and len(case.user) + len(case.assistant) <= _LONGEST_TURN:
+        rules.judged[told] = judged
     language, checks, disguised, is_wordless = judged
     if every := wording_of_case(case, rules):
         found = wording.judge_wording(every, normalise(case.assistant, rules.words), is_wordless=is_wordless)
@@ -192,7 +190,7 @@ _MOST_TURNS, _LONGEST_TURN = 1_000, 2_000
 """So many judged turns are kept, of so many characters each."""
 
 
-def _judge_turn(case: Case, rules: Rules) -> JudgedTurn:
+def _judge_turn(case: Case, rules: Rules) -> Judged:
     """Return what the checks of a case find in its texts.
 
     A check is not applicable to a text in another language, which it cannot read. The profile `spec` judges it anyway:
@@ -207,7 +205,7 @@ def _judge_turn(case: Case, rules: Rules) -> JudgedTurn:
         for name, check in rules.checks.items()
         if name in case.checks
     }
-    return JudgedTurn(language, checks, turn.texts["assistant"].disguised, turn.is_wordless("assistant"))
+    return language, checks, turn.texts["assistant"].disguised, turn.is_wordless("assistant")
 
 
 def _judge_in_conversation(talk: Talk | None, check: Check, turn: Turn) -> CheckResult:

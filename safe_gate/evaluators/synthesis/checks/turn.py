@@ -201,16 +201,8 @@ def book_of(field: str, group: str) -> str:
     return f"{field}, opt-in" if group in OPT_IN_GROUPS else field
 
 
-class JudgedTurn(NamedTuple):
-    """What the texts of a turn come to: their languages by field, and the results of checks by name.
-
-    `disguised` counts letters of the reply that are read as ASCII letters; `is_wordless` says that it has no word.
-    """
-
-    language: Mapping[str, Language]
-    checks: Mapping[str, CheckResult]
-    disguised: int
-    is_wordless: bool
+Judged = tuple[Mapping[str, Language], Mapping[str, CheckResult], int, bool]
+"""A turn's languages by field, its checks by name, its disguised letters, and whether the reply has no word."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -235,7 +227,7 @@ class Rules:
     wording: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     recipe: str = ""
     words: Container[str] = frozenset()
-    judged: dict[tuple[str, str, tuple[str, ...], Talk | None], JudgedTurn] = field(init=False, default_factory=dict)
+    judged: dict[tuple[str, str, tuple[str, ...], Talk | None], Judged] = field(init=False, default_factory=dict)
 
     @property
     def all(self) -> Iterator[Rule]:
@@ -305,7 +297,7 @@ class Turn:
         cancelled: list[Match] = []
         live: list[Match] = []
         for match in chain.from_iterable(map(self.matches, groups)):
-            if match.rule.only_if and not self._meets(match.rule):
+            if any(bool(self._first_by_sentence(group)) is not wanted for group, wanted in match.rule.only_if):
                 continue
             by, words = ("", "") if match.by or not self.rules.by_clause else self._excluding_group(match, check)
             (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
@@ -326,10 +318,6 @@ class Turn:
         hits = {group: tuple(map(self._hit, some)) for group, some in by_group.items()}
         stopped = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
         return CountedHits(by_group, hits, tuple(stopped))
-
-    def _meets(self, rule: Rule) -> bool:
-        """Return whether the turn has the groups that a rule asks for, and none that it must not have."""
-        return all(bool(self._first_by_sentence(group)) is wanted for group, wanted in rule.only_if)
 
     def counted_by_group(self, check: Check, groups: Sequence[str]) -> CountedHits:
         """Return what counts of some groups, overlaps decided within each."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain, islice, repeat
@@ -27,7 +27,6 @@ MOST_HITS = 20
 """So many places of one text or expression are shown."""
 
 _ANY = KINDS[1]
-_FEW, _SIZES = 100, (16, 8, 4, 2, 1)
 
 
 def requirements_of(value: Mapping[str, Any], tag: str = "") -> tuple[Requirement, ...]:
@@ -82,7 +81,7 @@ def judge_wording(requirements: Sequence[Requirement], reply: Normalised, *, is_
     lines = _distinct(typed, reply, shown)
     # To a text, the end of a line is a space.
     texts = _distinct(typed, reply, replace(shown, text=shown.text.replace("\n", " "))) if needles else ()
-    searched = [_Searched(one, needles) for one in texts]
+    searched = [*map(_Searched, texts)]
 
     def spans(form: str, words: str) -> Sequence[tuple[int, int]]:
         of_text = (one.spans(needles[words]) for one in searched if form == "text")
@@ -135,9 +134,8 @@ def _needles(words: str) -> Sequence[str]:
 class _Searched:
     """A reading in which texts are looked for without regard to case, which may make a letter two."""
 
-    def __init__(self, reading: Normalised, needles: Mapping[str, Sequence[str]]) -> None:
+    def __init__(self, reading: Normalised) -> None:
         self._reading, self._folded = reading, reading.text.casefold()
-        self._held = contained_needles(set(chain.from_iterable(needles.values())), self._folded)
 
     @cached_property
     def _starts(self) -> Sequence[int]:
@@ -148,7 +146,7 @@ class _Searched:
 
     def spans(self, needles: Sequence[str]) -> Sequence[tuple[int, int]]:
         """Return the first spans of the recorded reply that hold the first of some needles that it holds."""
-        found = ([*islice(self._found(needle), MOST_HITS)] for needle in needles if needle in self._held)
+        found = ([*islice(self._found(needle), MOST_HITS)] for needle in needles)
         return [self._reading.span(*span) for span in next(filter(None, found), ())]
 
     def _found(self, needle: str) -> Iterator[tuple[int, int]]:
@@ -159,35 +157,6 @@ class _Searched:
             if (self._starts[first], self._starts[last]) == (at, end):  # otherwise it is half of a letter that is two
                 yield first, last
             at = self._folded.find(needle, end)
-
-
-def contained_needles(needles: Collection[str], text: str) -> Collection[str]:
-    """Return the needles that a text may hold.
-
-    Many are looked for together: in a pass for each size, by a piece of each that the text holds or does not.
-
-    >>> found = contained_needles([str(number) for number in range(5_000)], "1234")
-    >>> {"1", "23", "1234"} <= {*found}, len(found) < 100, contained_needles(["b"], "a")
-    (True, True, ['b'])
-    """
-    for place in (0.0, 1.0, 0.5, 0.25, 0.75):
-        if len(needles) <= _FEW:
-            break
-        pieces: dict[int, dict[str, str]] = {}
-        for needle in needles:
-            size = next(size for size in _SIZES if size <= len(needle))
-            start = int(place * (len(needle) - size))
-            pieces.setdefault(size, {})[needle] = needle[start : start + size]
-        there = set[str]()
-        for size, of_size in pieces.items():
-            some = {*of_size.values()}
-            there |= (
-                {piece for piece in some if piece in text}
-                if len(some) <= _FEW
-                else some.intersection(text[at : at + size] for at in range(len(text) - size + 1))
-            )
-        needles = [needle for of_size in pieces.values() for needle, piece in of_size.items() if piece in there]
-    return needles
 
 
 def _expression(pattern: str, reading: Normalised) -> Sequence[tuple[int, int]]:

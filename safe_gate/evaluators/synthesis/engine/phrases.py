@@ -503,7 +503,7 @@ class _Walk:
             if state is None and self._pending:
                 state, at = self._pending.popleft()
         if len(found) > 1:
-            found.sort(key=_end_order)
+            found.sort(key=lambda one: (*one[:2], -one[2]))  # an end may be a token earlier: the longer match is last
         self._seen.clear()
         return found
 
@@ -518,11 +518,6 @@ class _Walk:
             if state is not None and (state, place) not in self._seen:
                 self._seen.add((state, place))
                 self._pending.append((state, place))
-
-
-def _end_order(end: tuple[int, int, int]) -> tuple[int, int, int]:
-    """Return what ends are sorted by: if a phrase may end here or a token earlier, the longer match comes last."""
-    return end[0], end[1], -end[2]
 
 
 def phrase_walker(phrases: Sequence[str], classes: Classes) -> Walker:
