@@ -17,7 +17,7 @@ from safe_gate.core import jsontext
 from safe_gate.core.case import Documents
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
-from safe_gate.gate.stored import read_report, report_json
+from safe_gate.gate.stored import read_report, report_json, streamed
 from safe_gate.github import Effects, time_of
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.checked import load_schema
@@ -146,7 +146,7 @@ def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, wr
         exit_code=report.verdict.exit_code,
         rules=report.rules,
         results={one.name: tuple(part.results) for one, part in parts_of(report.parts)},
-        report=json.loads(jsontext.to_json(report_json(report))),
+        report=json.loads(jsontext.to_json(report_json(report, streamed))),
     )
 
 

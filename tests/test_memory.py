@@ -36,6 +36,24 @@ def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
 @pytest.mark.soak
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
+def test_long_earlier_messages_are_not_kept() -> None:
+    def conversation(number: int) -> dict[str, Any]:
+        earlier = f"The {number}th train goes to the sea. " * 4_000
+        said = [("user", earlier), ("assistant", "I see."), ("user", "It left."), ("assistant", "When?")]
+        messages = [{"role": role, "content": content} for role, content in said]
+        return {"id": f"case-{number}", "messages": messages, "context": 1, "checks": ["agency_language"]}
+
+    for count in (20, 200):
+        write_cases(Path(f"{count}.jsonl"), *map(conversation, range(count)))
+    (few, least), (many, most) = (peak("eval", "--jobs", "1", "--cases", f"{count}.jsonl") for count in (20, 200))
+    assert few == many != "3"
+    assert least < most + 4096  # both were measured
+    assert most < least + 12 * 1024
+
+
+@pytest.mark.soak
+@on_linux
+@pytest.mark.usefixtures("safe_gate")
 def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
     size = 4 << 20
     one = "The train number {} leaves at six from the north side, and a bus goes to the river on platform {}. "

@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from enum import Enum
 from typing import Any, NoReturn
 
 from safe_gate.model.codec import JsonObject
@@ -310,7 +311,14 @@ def _too_deep(text: str) -> JsonError:
     return JsonError(f"values are nested more than {MAX_DEPTH} deep", line)
 
 
-_encoded = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+def _named(value: Any) -> Any:
+    """Return the value of a member of an enumeration, which results may hold."""
+    if isinstance(value, Enum):
+        return value.value
+    raise TypeError(f"{type(value).__name__} is no JSON")
+
+
+_encoded = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":"), default=_named).encode
 _BITS = 4096
 _STAND_IN = re.compile("sha256:[0-9a-f]{12}")
 
@@ -364,7 +372,7 @@ def is_stand_in(text: str) -> bool:
     return _STAND_IN.fullmatch(text) is not None
 
 
-_compact = json.JSONEncoder(allow_nan=False).encode
+_compact = json.JSONEncoder(allow_nan=False, default=_named).encode
 
 
 def to_json(report: JsonObject) -> str:

@@ -29,12 +29,12 @@ T = TypeVar("T")
 
 
 def listed(results: Iterable[Any]) -> list[Any]:
-    """Return results as JSON."""
+    """Return results as JSON, all at once."""
     return [*map(codec.to_json, results)]
 
 
 def streamed(results: Iterable[Any]) -> Iterator[Any]:
-    """Return results for an encoder of JSON, one at a time."""
+    """Return results one at a time, for `jsontext.pieces` alone."""
     return map(codec.for_encoder, results)
 
 

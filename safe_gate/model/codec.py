@@ -27,7 +27,7 @@ def to_json(value: Any, kind: Any = None) -> Any:
 
 
 def for_encoder(value: Any, kind: Any = None) -> Any:
-    """Return a value as JSON, but for tuples and names of an enumeration, which `json` writes as lists and texts."""
+    """Return a value as JSON, but for tuples and members of an enumeration, which `core.jsontext` can write."""
     of: Any = kind or type(value)
     return _adapter(of).dump_python(value, by_alias=True, exclude_defaults=True)
 

@@ -22,7 +22,6 @@ _IN_MEMORY = 4 << 20
 _AT_ONCE = 200
 """So many items are pickled, and read again, together."""
 
-
 _INSTEAD = "or name another folder with the variable TMPDIR"
 
 
@@ -113,9 +112,6 @@ class LazyMap(Sequence[T], Generic[T]):
 
     def __init__(self, function: Callable[[Any], T], items: Sequence[Any]) -> None:
         self._function, self._items = function, items
-
-    def __iter__(self) -> Iterator[T]:
-        return map(self._function, self._items)
 
     def __len__(self) -> int:
         return len(self._items)

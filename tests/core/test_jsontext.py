@@ -2,13 +2,14 @@
 
 import json
 from collections import Counter
+from enum import Enum
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.core.jsontext import JsonError, item_lines, parse, places, to_json
+from safe_gate.core.jsontext import JsonError, item_lines, line, parse, places, to_json
 from safe_gate.model.report import Verdict
 
 _VALUES = st.recursive(
@@ -74,3 +75,10 @@ def test_a_report_is_written_as_the_standard_library_would(report: dict[str, Any
 def test_what_json_has_no_number_for_is_refused(value: float) -> None:
     with pytest.raises(ValueError, match="not JSON compliant"):
         to_json({"results": [{"score": value}]})
+
+
+def test_a_member_of_an_enumeration_is_written_as_its_value() -> None:
+    colour = Enum("colour", {"GREEN": "green"})
+    assert line([colour.GREEN]) == '["green"]'
+    with pytest.raises(TypeError, match="object is no JSON"):
+        line([object()])

@@ -91,7 +91,7 @@ class ShardContent(NamedTuple):
             "schema_version": 1,
             "tool": {"name": "safe-gate", "version": __version__},
             "shard": {"index": self.shard.index, "of": self.shard.of, "cases": self.cases},
-            **{name: map(codec.to_json, self.results[name]) if name in self.results else None for name in EVALUATORS},
+            **{name: stored.streamed(self.results[name]) if name in self.results else None for name in EVALUATORS},
             "provenance": codec.to_json(self.provenance),
         }
 

@@ -13,7 +13,6 @@ from dataclasses import field, replace
 from typing import Any
 
 from safe_gate.core.jsontext import digest
-from safe_gate.core.text import normalise
 from safe_gate.core.text.mapped_text import Language, is_not_english, similarity
 from safe_gate.evaluators.judged import JudgeVerdict
 from safe_gate.evaluators.replies import holds_only, no_reply, reply_digests
@@ -170,16 +169,17 @@ def _judge_pivot(check: Check, turn: Turn) -> CheckResult:
 def score_case(case: Case, rules: Rules) -> Result:
     """Return the result of every check the case asks for, in the order of the rules' checks.
 
-    A turn that was judged before, such as one that the base has, too, is not judged again.
+    A turn that was judged before is not judged again.
     """
-    told = case.user, case.assistant, case.checks, case.talk
-    judged = rules.judged.get(told) or _judge_turn(case, rules)
-    if len(rules.judged) < _MOST_TURNS and len(case.user) + len(case.assistant) <= _LONGEST_TURN:
-        rules.judged[told] = judged
-    language, checks, disguised, is_wordless = judged
-    if every := wording_of_case(case, rules):
-        found = wording.judge_wording(every, normalise(case.assistant, rules.words), is_wordless=is_wordless)
-        checks = sorted_checks({**checks, WORDING: _place_result(found, case.talk, ()) if case.talk else found})
+    every = wording_of_case(case, rules)
+    told = case.user, case.assistant, case.checks, case.talk, every
+    judged = rules.judged.get(told)
+    if judged is None:
+        judged = _judge_turn(case, every, rules)
+        asked = (words for one in every for _, words in one.of)
+        if len(rules.judged) < _MOST_TURNS and sum(map(len, (*case.texts().values(), *asked))) <= _LONGEST_TURN:
+            rules.judged[told] = judged
+    language, checks, disguised = judged
     if case.judged:
         checks = sorted_checks({**checks, **{name: CheckResult.recorded(one) for name, one in case.judged.items()}})
     negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
@@ -187,11 +187,11 @@ def score_case(case: Case, rules: Rules) -> Result:
 
 
 _MOST_TURNS, _LONGEST_TURN = 1_000, 2_000
-"""So many judged turns are kept, of so many characters each."""
+"""So many judged turns are kept, each with so many characters of texts and of requirements on wording."""
 
 
-def _judge_turn(case: Case, rules: Rules) -> Judged:
-    """Return what the checks of a case find in its texts.
+def _judge_turn(case: Case, every: Sequence[Requirement], rules: Rules) -> Judged:
+    """Return what the checks of a case, and `every` requirement on its wording, find in its texts.
 
     A check is not applicable to a text in another language, which it cannot read. The profile `spec` judges it anyway:
     the specification does not mention languages.
@@ -205,7 +205,10 @@ def _judge_turn(case: Case, rules: Rules) -> Judged:
         for name, check in rules.checks.items()
         if name in case.checks
     }
-    return language, checks, turn.texts["assistant"].disguised, turn.is_wordless("assistant")
+    if every:
+        found = wording.judge_wording(every, turn.texts["assistant"], is_wordless=turn.is_wordless("assistant"))
+        checks = sorted_checks({**checks, WORDING: _place_result(found, case.talk, ()) if case.talk else found})
+    return language, checks, turn.texts["assistant"].disguised
 
 
 def _judge_in_conversation(talk: Talk | None, check: Check, turn: Turn) -> CheckResult:

@@ -15,7 +15,7 @@ from safe_gate.core.text import normalise
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.mapped_text import Language, Languages
 from safe_gate.core.validate import Fault
-from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
+from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement
 from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, OPT_IN_GROUPS
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
 from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, longest_overlapping, resolve_overlaps
@@ -201,8 +201,11 @@ def book_of(field: str, group: str) -> str:
     return f"{field}, opt-in" if group in OPT_IN_GROUPS else field
 
 
-Judged = tuple[Mapping[str, Language], Mapping[str, CheckResult], int, bool]
-"""A turn's languages by field, its checks by name, its disguised letters, and whether the reply has no word."""
+Told = tuple[str, str, tuple[str, ...], Talk | None, tuple[Requirement, ...]]
+"""What a verdict depends on besides rules: texts, checks, the place in a conversation, requirements on wording."""
+
+Judged = tuple[Mapping[str, Language], Mapping[str, CheckResult], int]
+"""A turn's languages by field, its checks by name, and its disguised letters."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -213,8 +216,8 @@ class Rules:
     Under the profile `spec` each hit counts, and every language is judged. Otherwise (`by_clause`) a clause counts once
     for its group. Then texts in another language are not judged, and text written on request does not count. `wording`
     has, by tag, what replies of cases with the tag must and must not contain. `recipe` identifies the inputs that the
-    rules were made from. `words` are the words that occur in rules. `judged` keeps turns that were judged, by
-    their texts, the names of the checks and the place in a conversation.
+    rules were made from. `words` are the words that occur in rules. `judged` keeps judged
+    turns; a copy with other rules starts without any.
     """
 
     books: Mapping[str, Book]
@@ -227,7 +230,7 @@ class Rules:
     wording: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     recipe: str = ""
     words: Container[str] = frozenset()
-    judged: dict[tuple[str, str, tuple[str, ...], Talk | None], Judged] = field(init=False, default_factory=dict)
+    judged: dict[Told, Judged] = field(init=False, default_factory=dict)
 
     @property
     def all(self) -> Iterator[Rule]:
