@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
+from itertools import pairwise
 from typing import Any
 
 from safe_gate.core.jsontext import digest
@@ -41,7 +42,7 @@ from safe_gate.evaluators.synthesis.checks.turn import (
     place_hit,
 )
 from safe_gate.evaluators.synthesis.definitions import ASKED, STAYING, WORDING, sort_checks
-from safe_gate.evaluators.synthesis.engine.tokens import content_stems, first_words
+from safe_gate.evaluators.synthesis.engine.tokens import content_stems, first_words, is_content
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model import record
 from safe_gate.model.problems import Place
@@ -377,6 +378,7 @@ def _passes(decides: str, favour: int, against: int) -> bool:
 _ADDRESS = frozenset({"you", "your", "yourself"})
 _BACK = frozenset("he him his she her hers".split())
 _DEMONSTRATIVES = _BACK | frozenset("it its this that these those they them their theirs".split())
+_NEAR, _NO_NOUN = frozenset({"this", "these"}), ("s", "ly", "ed")
 _ASKS = frozenset({"?", "please"})
 _ENOUGH_OF_ITS_OWN = 2
 _PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers they them their theirs".split())
@@ -400,13 +402,21 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
     }
     opening = next((n for n, one in enumerate(sentences) if n in acknowledging or _PERSONS & {*one}), 0)
     spoken = [n for n, one in enumerate(sentences) if _length(one)]
-    is_only_sympathy = acknowledging.issuperset(spoken)
-    pointing = sum(not _DEMONSTRATIVES.isdisjoint(sentences[n]) for n in spoken)
+    is_only_sympathy = acknowledging.issuperset(n for n in spoken if _length(sentences[n]) > 2)
+    pointing = sum(_points(sentences[n]) for n in spoken)
     dwelling = {n for n in acknowledging if n != opening or _length(sentences[n]) >= _NO_TOKEN}
     return Ties(
         shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
         dwells=bool(dwelling) or (bool(acknowledging) and is_only_sympathy) or 4 * pointing >= 3 * len(spoken) > 0,
         addresses=any(_addresses(sentences[n]) for n in touched),
+    )
+
+
+def _points(words: Sequence[str]) -> bool:
+    """Return whether a sentence points back: "that loss" and "this hurts" do, "this weekend" does not."""
+    return any(
+        word in _DEMONSTRATIVES and not (word in _NEAR and is_content(after) and not after.endswith(_NO_NOUN))
+        for word, after in pairwise((*words, ""))
     )
 
 
