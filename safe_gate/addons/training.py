@@ -195,7 +195,7 @@ def _phrases(words: Sequence[str], names: Mapping[str, str]) -> set[str]:
     tells = [False, *(word in _MODALS or is_content(word) for word in words)]
     found: set[str] = set()
     for start in range(len(plain)):
-        for end in range(start + 2, min(start + _LONGEST, len(plain)) + 1):
+        for end in range(start + 2 + (plain[start] == "^"), min(start + _LONGEST, len(plain)) + 1):
             if "_" in (plain[start], plain[end - 1]) or not any(tells[start:end]):
                 continue
             found |= {" ".join(plain[start:end]), " ".join(named[start:end])}

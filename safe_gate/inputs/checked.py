@@ -384,7 +384,9 @@ def fault_problems(
     return tuple(found)
 
 
-_ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)", re.IGNORECASE)
+_ALMOST_A_CONFIG = re.compile(
+    r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)(?:.txt)?|safe[-_. ]?gate.(?:ya?ml|toml)", re.IGNORECASE
+)
 
 
 def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) -> Config | None:

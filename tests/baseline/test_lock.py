@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import GOOD, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.conversations import talk
 from tests.support.git import commit_here, git
 from tests.support.weakening import configure
 
@@ -337,7 +338,16 @@ def test_a_broken_lock_is_no_verdict(safe_gate: SafeGate, locked: str, content: 
     assert safe_gate("validate", LOCK).code == 3
 
 
-# --- replies that were written to pass ----------------------------------------------------------
+# --- recordings that are broken, or were written to pass ----------------------------------------------------------
+
+
+def test_a_case_without_a_message_is_named_if_a_check_reads_it(safe_gate: SafeGate) -> None:
+    only = {"checks": ["agency_language"]}
+    write_cases(Path("c.jsonl"), turn("a", user=" "), turn("b"), turn("c", user="", **only), talk("d", "", "I see."))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert '2 cases have no message, so checks that read it judge nothing: "a", "d".' in ran.out
+    found = {one["id"]: one.get("no_message") for one in report()["synthesis"]["results"]}
+    assert found == {"a": True, "b": None, "c": True, "d": True}
 
 
 def test_a_reply_that_is_nothing_but_what_its_case_expects_is_named(safe_gate: SafeGate) -> None:

@@ -194,8 +194,14 @@ COMMANDS = (
 
 
 LOOK_ALIKE = (
-    *(".safe.config.json", "Safe.Config.JSON", "safe.config.jsonc", "safe-config.json", ".safe-gate.config.yml"),
-    *("SAFE-GATE.config.jsonc", "safegate.config.json5", "safe_gate.config.json", "safe.config.toml"),
+    *(
+        ".safe.config.json",
+        "Safe.Config.JSON",
+        "safe-gate.config.json.txt",
+        "safe-config.json",
+        ".safe-gate.config.yml",
+    ),
+    *("SAFE-GATE.config.jsonc", "safegate.config.json5", "safe_gate.config.json", "safe-gate.yml"),
 )
 
 

@@ -30,8 +30,9 @@ class Result:
 
     `language` is the language of each text by field. `checks` and `labels` are by the names of checks. `no_reply` says
     why the text is no reply, None for a reply. `disguised_letters` counts letters read as the ASCII letters that they
-    look like, 0 for only a few. `is_only_expected` says that the reply holds nothing but texts that it must contain.
-    In a conversation, `message` is the index of the reply. `digests` show whether the `case` or the `output` changes.
+    look like, 0 for only a few. `has_no_message` says that there is no text to answer, `is_only_expected` that the
+    reply holds nothing but texts that it must contain. In a conversation, `message` is the index of the reply.
+    `digests` show whether the `case` or the `output` changes.
     """
 
     id: str
@@ -47,6 +48,7 @@ class Result:
     cluster: str = ""
     no_reply: NoReply | None = None
     disguised_letters: int = 0
+    has_no_message: Annotated[bool, key("no_message")] = False
     is_only_expected: Annotated[bool, key("only_expected")] = False
 
     @property

@@ -62,6 +62,23 @@ def test_what_stands_outside_of_marks_speaks_against_a_phrase(safe_gate: SafeGat
     assert safe_gate(*TRAIN).out.startswith("0 rules learned\n")
 
 
+def test_the_start_of_a_clause_and_one_word_are_no_phrase(safe_gate: SafeGate) -> None:
+    clauses = [("Trust the process", False), ("Mind the step", True)]
+    write_cases(
+        Path("c.jsonl"),
+        *(
+            turn(f"{number}-{good}", assistant=f"{said}. It is {thing} day.", expected={CHECK: good})
+            | ({} if good else {"marks": {"guarantee": [said]}})
+            for number, thing in enumerate(THINGS)
+            for said, good in clauses
+        ),
+    )
+    assert '"^ trust"' not in safe_gate(*TRAIN, "--out", "own").out
+    rows = json.loads(LEARNED.read_text("utf-8"))["rules"]
+    assert rows
+    assert all(len(row["phrase"].replace("^", "").split()) > 1 for row in rows)
+
+
 def test_training_on_cases_without_marks_says_what_is_missing(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", expected={"agency_language": True}), turn("b", user="Hm."))
     ran = safe_gate(*TRAIN)

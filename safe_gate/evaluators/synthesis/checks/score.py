@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import Any
 
 from safe_gate.core.jsontext import digest
+from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.mapped_text import Language, is_not_english, similarity
 from safe_gate.evaluators.judged import JudgeVerdict
 from safe_gate.evaluators.replies import holds_only, no_reply, reply_digests
@@ -284,6 +285,7 @@ def build_result(
         cluster=case.cluster,
         no_reply=no_reply(case.assistant),
         disguised_letters=disguised if disguised > _FEW_LETTERS else 0,
+        has_no_message=is_blank(case.user),
         is_only_expected=holds_only(
             case.assistant, [one for one in case.wording.get("must_contain", ()) if isinstance(one, str)]
         ),
