@@ -227,7 +227,7 @@ def _place_text(path: str, line: int) -> str:
 
 _ALIGN = {"<": "left", ">": "right", "^": "center"}
 _NARROW = re.compile("[ -~\u2500-\u257f]*")  # signs of one column: ASCII and lines
-_NARROWEST = 8  # columns that a cell keeps on a terminal that is too narrow for a table
+_LONGEST_WORD = 24  # columns of a word that is not broken, as the name of a check
 _columns: ContextVar[int] = ContextVar("columns", default=0)
 
 
@@ -255,7 +255,7 @@ def _left_out(more: int, way: str = "", indent: str = "") -> Iterator[str]:
 def draw_table(table: Table, indent: str = "") -> str:
     """Return a table in lines, at most as wide as `limit_width` allows, indented.
 
-    A cell that is longer is broken. With too many columns for that, each row is text.
+    A cell that is longer is broken. Where names would have to be broken, too, each row is text.
     """
     import tabulate  # takes as long to import as a hundred cases to score
 
@@ -299,15 +299,17 @@ def _as_text(headers: Sequence[str], row: Sequence[str]) -> str:
 def _shrink_widths(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
     """Return the column widths that fit into `room`, None if no column must shrink.
 
-    The widest ones shrink first, and words are broken last.
+    The widest ones shrink first. They are too wide together if only short words are left.
     """
     widths = _widths(rows)
     if sum(widths) <= room:
         return None
     words = _widths([[max(cell.split(), key=display_width, default="") for cell in row] for row in rows])
-    while sum(widths) > room and max(widths) > _NARROWEST:
-        loose = [at for at, width in enumerate(widths) if width > words[at]]
-        widths[max(loose or range(len(widths)), key=widths.__getitem__)] -= 1
+    while sum(widths) > room:
+        loose = [at for at, width in enumerate(widths) if width > min(words[at], _LONGEST_WORD)]
+        if not loose:
+            break
+        widths[max(loose, key=widths.__getitem__)] -= 1
     return widths
 
 

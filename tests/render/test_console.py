@@ -36,3 +36,14 @@ def test_a_table_with_too_many_columns_for_a_terminal_is_text() -> None:
         "  This run 80.2% (70.1 to 85.5) · Worse 3",
         "  Better 1 · Same 20",
     ]
+
+
+def test_a_table_is_text_where_the_name_of_a_check_would_be_broken() -> None:
+    rows = (("unverifiable_reassurance", "guarantee, mind_reading"),)
+
+    def drawn(columns: int) -> str:
+        console.limit_width(columns)
+        return console.draw_table(Table(("Check", "Against"), "<<", rows))
+
+    assert "│ unverifiable_reassurance │ guarantee,   │" in copy_context().run(drawn, 45)
+    assert copy_context().run(drawn, 30) == "unverifiable_reassurance\n  Against guarantee, mind_reading"
