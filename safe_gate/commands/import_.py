@@ -105,7 +105,7 @@ def main(call: Call) -> int:
 def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
     """Yield what an update did, a line for each kind of thing."""
     file = console.path_text(path)
-    yield f"Updated: {file}, {plural(update.changed, 'reply', 'replies')} of {update.known} changed"
+    yield f"Updated: {file}, {plural(update.changed, 'case')} of {update.known} changed"
     for ids, words in (
         ([*update.recorded], "New, not in the file"),
         (update.gone, "Gone from the recording, so with their old replies"),
