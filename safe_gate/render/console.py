@@ -194,7 +194,8 @@ def _by_kind(problems: Sequence[Problem]) -> Iterator[str]:
     for path, kinds in files.items():
         alike = list(kinds.values())
         for ones in alike[:MOST_PROBLEMS]:
-            named = (one.case_id or (f"line {one.place.line}" if one.place.line else "") for one in ones)
+            first = ones[0].place
+            named = (one.case_id or (one.field if one.place == first else f"line {one.place.line}") for one in ones)
             also = join_names([*dict.fromkeys(named)][1:])
             times = f" ({number(ones)} times{': also ' * bool(also)}{also})" if number(ones) > 1 else ""
             yield problem_line(ones[0]) + times

@@ -118,7 +118,8 @@ def test_a_key_that_is_there_twice_is_an_error(safe_gate: SafeGate, shape: str) 
     text = "\n".join(lines) + "\n" if shape == "lines" else "[" + ",\n".join(lines) + "]"
     Path("in.json").write_text('{"data":' + text + "}" if shape == "inside" else text, "utf-8")
     err = refused(safe_gate, "in.json")
-    assert 'in.json:2: has the key "prompt" twice in one object; keep one\n' in err
+    field = {"lines": "", "list": "[1]: ", "inside": "data[1]: "}[shape]
+    assert f'in.json:2: {field}has the key "prompt" twice in one object; keep one\n' in err
     assert "1 problem;" in err
     assert [case["id"] for case in imported(safe_gate, "in.json", "--skip-invalid")] == ["a", "c"]
 

@@ -47,7 +47,7 @@ class Record(NamedTuple):
     """A JSON value of a file, with the line that it starts in (of Parquet: the row; from 1; 0 for none).
 
     `shape` is the file's: `json`, `commas` or `tabs` between fields, or `columns` of Parquet. `name` is the document of
-    an archive. What stands beside the lists of a document is its `is_header`.
+    an archive. What stands beside the lists of a document is its `is_header`. `field` is its place in a list.
     """
 
     line: int
@@ -55,6 +55,7 @@ class Record(NamedTuple):
     shape: str = "json"
     name: str = ""
     is_header: bool = False
+    field: str = ""
 
 
 NO_RECORD = Record(0, None)
@@ -320,8 +321,8 @@ def _items_of(document: Record, text: str, paths: Iterable[Path], is_row: IsRow)
         yield document._replace(value={key: one for key, one in value.items() if key not in names}, is_header=True)
     for path, items in lists:
         lines = item_lines(text, *path) if "\n" in text else repeat(1)
-        for item, line in zip(items, lines, strict=False):
-            yield Record(document.line + line - 1, item)
+        for index, (item, line) in enumerate(zip(items, lines, strict=False)):
+            yield Record(document.line + line - 1, item, field=f"{'.'.join(path)}[{index}]")
 
 
 # --- tables ---------------------------------------------------------------------------------------

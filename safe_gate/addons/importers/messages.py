@@ -112,9 +112,9 @@ def parse_embedded_json(value: Any) -> Any:
 
 
 def _is_speech(value: Any) -> bool:
-    """Return whether a parsed JSON text is messages, or the parts of a text. Other JSON may be a reply."""
+    """Return whether a parsed JSON text is a message, messages or the parts of a text. Other JSON may be a reply."""
     has_types = _are_parts(value) and all("type" in one for one in value)
-    return are_messages(value) or (has_types and content_text(value)[0] is not None)
+    return is_message(value) or are_messages(value) or (has_types and content_text(value)[0] is not None)
 
 
 def read_side(value: Any, role: str, name: str = "its prompt") -> Messages:

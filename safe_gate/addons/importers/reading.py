@@ -292,7 +292,8 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
             except RefusedRecord as refused:
                 where = f"in {record.name}: " if record.name and not record.line else ""
                 place = Place(recording.name, record.line)
-                result.problems.add(Problem(place, f"{where}{refused}", name, refused.field))
+                field_ = refused.field or ("" if name else record.field)
+                result.problems.add(Problem(place, f"{where}{refused}", name, field_))
                 result.lines += [{request.key: shorten_id(name)}] if name and refused.is_sample else []
         if recording.broken:
             result.cut_short(recording.broken)

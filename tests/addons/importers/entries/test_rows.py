@@ -115,7 +115,26 @@ def test_what_json_cannot_hold_is_a_problem_with_its_place(safe_gate: SafeGate, 
     rest = "".join(f', "{name}": {json.dumps(one)}' for name, one in ROW.items() if f'"{name}"' not in fields)
     for name, text in (("in.jsonl", f"{{{fields}{rest}}}\n"), ("in.json", f"[{{{fields}{rest}}}]")):
         Path(name).write_text(text, "utf-8")
-        assert name + words in refusal(safe_gate, name)
+        place = ":1: [0]" if name == "in.json" and ": a: " not in words and "deep" not in words else ":1"
+        assert name + words.replace(":1", place) in refusal(safe_gate, name)
+
+
+def test_records_of_one_line_are_told_apart_by_their_index(safe_gate: SafeGate) -> None:
+    bad = {"prompt": ASK, "response": None}
+    Path("in.json").write_text(json.dumps([ROW, bad, bad]), "utf-8")
+    assert "in.json:1: [1]: has no reply in response (2 times: also [2])\n" in refusal(safe_gate, "in.json")
+    Path("in.json").write_text(json.dumps({"data": [ROW, bad]}), "utf-8")
+    assert "in.json:1: data[1]: has no reply in response\n" in refusal(safe_gate, "in.json")
+
+
+def test_a_cell_holds_a_message_or_a_list_of_one(safe_gate: SafeGate) -> None:
+    with Path("in.csv").open("w", encoding="utf-8", newline="") as file:
+        rows = [[json.dumps(TURNS[:1]), json.dumps(TURNS[1])], [json.dumps(TURNS[0]), json.dumps(TURNS[1:])]]
+        csv.writer(file).writerows([["user", "assistant"], *rows, [ASK, '{"role": "admin"}']])
+    assert [(case["user"], case["assistant"]) for case in imported(safe_gate, "in.csv")] == [
+        *[(ASK, REPLY)] * 2,
+        (ASK, '{"role": "admin"}'),
+    ]
 
 
 def test_fields_that_json_cannot_hold_are_left_out_and_listed(safe_gate: SafeGate) -> None:
