@@ -79,7 +79,7 @@ def kind_of(path: Path) -> str:
     if is_lines or found:
         return found or OF_CASES[0]
     if is_of_another_format(start):
-        raise CannotJudge(not_of_kind_problem(name, OF_CASES[0]))
+        raise CannotJudge(bare_list_problem(path, name) or not_of_kind_problem(name, OF_CASES[0]))
     del first, start  # they may be all of the file
     content = disk.parse_json(disk.read_text(path, name), name, comments=True)
     if not isinstance(content, dict):
@@ -183,6 +183,18 @@ def not_of_kind_problem(name: str, kind: str, value: Any = None) -> Problem:
         words += f"; convert it: safe-gate import {shlex.quote(name)} --out {owner.imports.file}"
         words += "" if kind == OF_CASES[0] else f" --evaluator {owner.name}"
     return wrong_kind_problem(name, kind, value) or Problem(Place(name), words)
+
+
+def bare_list_problem(path: FilePath, name: str) -> Problem | None:
+    """Return the problem of a file with the cases of a document in a bare list, None for any other file."""
+    with suppress(JsonError, CannotJudge):
+        held = parse(disk.read_text(path, name))
+        first = held[0] if isinstance(held, list) and held else None
+        for form in _DOCUMENTS:
+            if isinstance(first, dict) and first.keys() >= {form.id_key, *form.reads[1:]}:
+                words = f"is a bare list of cases; wrap it in an object: {{{json.dumps(form.cases)}: [...]}}"
+                return Problem(Place(name), words)
+    return None
 
 
 def is_columnar(path: FilePath) -> bool:

@@ -350,7 +350,7 @@ def _read_batch(
         yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
         data = data.removeprefix(disk.BOM)
         if checked.is_of_another_format(data):
-            raise CannotJudge(checked.not_of_kind_problem(name, form.kind))
+            raise CannotJudge(checked.bare_list_problem(path, name) or checked.not_of_kind_problem(name, form.kind))
         text = disk.decode(data, name)
         with suppress(JsonError):  # it may hold cases, one a line
             if other := checked.wrong_kind_problem(name, form.kind, parse(text.lstrip().partition("\n")[0])):

@@ -72,6 +72,13 @@ def test_a_file_of_another_format_is_one_sentence_with_the_command_to_use(safe_g
     assert exchanges(imported(safe_gate, name))
 
 
+def test_a_bare_list_of_test_cases_is_to_be_wrapped_not_imported(safe_gate: SafeGate) -> None:
+    Path("b.json").write_text(json.dumps([safe_case("a")], indent=1), "utf-8")
+    for command in (("run", "--safe-batch"), ("score", "--batch"), ("validate",)):
+        words = 'b.json: is a bare list of cases; wrap it in an object: {"test_cases": [...]}\n'
+        assert "import" not in refused(safe_gate(*command, "b.json"), words)
+
+
 _CONFLICT = ":1: is not valid JSON: there is a marker of a merge conflict (resolve the conflict), at column 1"
 
 
