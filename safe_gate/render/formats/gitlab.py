@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from safe_gate.core.jsontext import digest, line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.render.formats import LONGEST_MESSAGE, judgement_message, repository_path
-from safe_gate.render.untrusted import problem_text, quote_phrase
+from safe_gate.render.formats import LONGEST_MESSAGE, judgement_message, problem_message, repository_path
+from safe_gate.render.untrusted import quote_phrase
 from safe_gate.render.view import ReportView, rule_message, rule_name
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
@@ -32,7 +32,7 @@ def _issues(view: ReportView) -> Iterator[JsonObject]:
     report, folder = view.report, view.origin.folder
     for one in report.problems:
         key: tuple[object, ...] = ("problem", one.place.path, one.place.line, one.case_id, one.field, one.message)
-        yield _issue("input", problem_text(one.message), key, "blocker", one.place, folder)
+        yield _issue("input", problem_message(one), key, "blocker", one.place, folder)
     for rule in report.broken():
         place = Place(report.provenance.inputs[0].path)  # an issue must have one
         key = ("rule", rule.evaluator, rule.rule, rule.group)

@@ -19,13 +19,12 @@ from safe_gate.model.report import Verdict
 from safe_gate.model.results import Explanation, Judgement, Severity
 from safe_gate.render.cases import NEW_CASE, WHOLE_CASE, ShownCase, ShownPart, compared_part
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.formats import judgement_message, repository_path
+from safe_gate.render.formats import judgement_message, problem_message, repository_path
 from safe_gate.render.untrusted import (
     LONGEST_REASON,
     address,
     name_in_full,
     phrase_line,
-    problem_text,
     quote_phrase,
     sarif,
 )
@@ -175,7 +174,7 @@ def _invocation(view: ReportView, left_out: int) -> dict[str, Any]:
         said = [_notification("warning", words), *said]
     faults = []
     for problem in report.problems[:_MOST_NOTIFICATIONS]:
-        fault = _notification("error", problem_text(problem.message))
+        fault = _notification("error", problem_message(problem))
         if problem.place.line:
             fault["locations"] = [_location(problem.place, view.origin.folder)]
         faults.append(fault)

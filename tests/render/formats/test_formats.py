@@ -125,6 +125,8 @@ def test_a_run_that_cannot_judge_leaves_no_old_pass(safe_gate: SafeGate) -> None
         "lightgrey",
         True,
     )
+    words = "a: id: appears at c.jsonl:1 too; expected ids that are unique in the run"
+    assert fault["message"]["text"] == found.gitlab[0]["description"] == words
     assert found.gitlab[0]["severity"] == "blocker"
     assert found.csv == found.jsonl == []
     Path("safe.config.json").write_text('{"reports": ["badge"]}', "utf-8")
