@@ -359,7 +359,8 @@ def _explained(error: ValidationError, origins: Mapping[str, Origin]) -> Iterato
 def _unfit(setting: Setting, entry: str, given: Any, origin: Origin) -> Problem:
     known = {one.name: one for one in setting.entries}
     if entry and known and entry not in known:
-        return origin.problem(f"has no entry {quote(entry)}{suggestion(entry, [*known], quoted=False)}")
+        hint = suggestion(entry, [*known], quoted=False)
+        return origin.problem(f"has no entry {quote(entry)}{hint}; expected one of {', '.join(known)}")
     if entry and not known and entry != getattr(setting.by_name, "general", ""):
         origin = origin.of_entry(entry)
     expected = known[entry].expected if entry in known else "a number from 0 to 1" if entry else setting.expected
