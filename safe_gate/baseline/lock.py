@@ -81,9 +81,8 @@ def _sha256_of(recording: str) -> str:
         return disk.sha256(recording)
     except CannotJudge as error:
         to_do = "; record it, or correct its name in the config file"
-        raise CannotJudge(
-            *(replace(one, field="recordings", message=f"{one.message}{to_do}") for one in error.problems)
-        ) from error
+        told = ((one, one.message.replace("; correct the path", to_do)) for one in error.problems)
+        raise CannotJudge(*(replace(one, field="recordings", message=words) for one, words in told)) from error
 
 
 def lock_rule(options: Settings) -> str:

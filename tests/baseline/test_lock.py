@@ -299,7 +299,8 @@ def test_what_lock_cannot_write_is_said(safe_gate: SafeGate) -> None:
     words = 'evals/A.jsonl: is not among the recordings of the config file (did you mean "evals/a.jsonl"?)'
     assert words in lock_refusal(safe_gate, "evals/A.jsonl")
     Path(CASES).unlink()
-    assert f"{CASES}: recordings: cannot be read" in lock_refusal(safe_gate, "--config", CONFIG)
+    words = "cannot be read: there is no such file; record it, or correct its name in the config file"
+    assert f"{CASES}: recordings: {words}\n" in lock_refusal(safe_gate, "--config", CONFIG)
     assert safe_gate("run").code == 3
     configure({"recordings": {CASES: ["prompt/**"]}})
     assert f'recordings.{CASES}[0]: "prompt/**" matches no file' in lock_refusal(safe_gate)
