@@ -254,8 +254,9 @@ def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
     elif name in SHIPPED:
         words = f"{quote(name)} is not a check of the profile spec; take it out of the case, or set profile to standard"
     else:
-        known = f"expected {', '.join(rules.checks)}, or a check that a pack of the setting rules defines"
-        words = f"{quote(name)} is not a check{suggestion(name, list(rules.checks))}; {known}"
+        known = [*rules.checks, WORDING]
+        expected = f"expected {', '.join(known)}, or a check that a pack of the setting rules defines"
+        words = f"{quote(name)} is not a check{suggestion(name, known)}; {expected}"
     return Problem(case.place, words, case.talk.id if case.talk else case.id, "checks")
 
 

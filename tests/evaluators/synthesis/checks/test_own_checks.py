@@ -137,7 +137,7 @@ def test_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGa
     write_packs(pack())
     cases = shop("one"), turn("two", checks=["acme/no-discount"]), turn("three", checks=["other/x"])
     err = refused(run(safe_gate, *cases, flags=RULES), UNKNOWN, "c.jsonl:3: three:")
-    assert re.search("crisis_support, .*acme/no-discounts", err)
+    assert re.search("crisis_support, .*acme/no-discounts, wording, or a check that a pack", err)
     refused(safe_gate("explain", "two", "--cases", "c.jsonl", *RULES), "is not a check")
 
 
