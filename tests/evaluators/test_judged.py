@@ -122,7 +122,7 @@ def test_a_case_may_ask_for_a_verdict_and_no_pack_may_give_one(safe_gate: SafeGa
     assert list(results("synthesis")["a"]["checks"]) == ["judged/tone"]
     rule = {"id": "judged/x", "phrases": ["zebra"], "why": "x", "hit": ["A zebra."], "miss": ["A horse."]}
     write_pack(pack="judged", check="topic_pivot", group="pivot", rules=[rule])
-    refused(safe_gate("run", *LINES, "--rules", "own.json"), "is the id of another rule, pack or check")
+    refused(safe_gate("run", *LINES, "--rules", "own.json"), "is the id of another rule, pack or check (judged/ is for")
 
 
 def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGate) -> None:

@@ -300,9 +300,6 @@ def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Probl
             yield _setting_problem("helplines", f"also[{index}]", words)
 
 
-_TAKEN = "is the id of another rule, pack or check; choose one of its own"
-
-
 def check_packs(own: Sequence[OwnFile]) -> list[Pack]:
     """Return a team's packs, which fit the schema. Raises CannotJudge with every problem of them."""
     if not own:
@@ -310,7 +307,7 @@ def check_packs(own: Sequence[OwnFile]) -> list[Pack]:
     found: list[Pack] = []
     problems: list[Problem] = []
     named: set[str] = set()
-    taken = {*_shipped_names(), *(id_ for id_, _, _ in _digests_of_shipped())}
+    taken = dict.fromkeys((*_shipped_names(), *(id_ for id_, _, _ in _digests_of_shipped())), "one that ships")
     for file in own:
         pack = {"rules": [], **file.content}
         found.append(pack)
@@ -319,9 +316,11 @@ def check_packs(own: Sequence[OwnFile]) -> list[Pack]:
         ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
         named.add(pack["check"])
         for one, path in ids:
-            if one in taken or f"{one}/".startswith(PREFIX):
-                problems.append(Problem(file.place(*path), _TAKEN, one))
-            taken.add(one)
+            place = file.place(*path)
+            if other := f"{PREFIX} is for recorded verdicts" if f"{one}/".startswith(PREFIX) else taken.get(one):
+                words = f"is the id of another rule, pack or check ({other}); choose one of its own"
+                problems.append(Problem(place, words, one))
+            taken.setdefault(one, f"{place.path}:{place.line}")
         begins = f"{pack['pack']}/"
         for one, path in ids:
             if path[0] == "rules" and not one.startswith(begins):
@@ -387,6 +386,7 @@ def _promise_problems(file: OwnFile, pack: Pack) -> Iterator[Problem]:
             missed, struck = broken_promises(pack, rule)
         except ValueError as error:
             why = str(error).removeprefix(f"rule {rule['id']}: ")
+            why = f"phrase {why.removeprefix('phrases ')}" if "phrase" in rule and why.startswith("phrases ") else why
             yield Problem(file.place("rules", index), f"cannot run: {why}", rule["id"])
             continue
         for text in missed:

@@ -224,7 +224,7 @@ class _Compiler:
         start = anywhere + (1 + STARTS.index(sign) if isinstance(sign := sequence[0], str) and sign in STARTS else 0)
         ends = self._sequence(sequence[start > anywhere :], frozenset({start}), 0)
         if start in ends:
-            raise ValueError("matches nothing at all, too; add a token that is not optional")
+            raise ValueError("also matches an empty text; add a token that is not optional")
         for end in ends:
             self._places[end] += _ENDS, 2 * number + (end in self._marks)
 

@@ -47,7 +47,7 @@ def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate
         ({"pattern": "\ud800"}, "own.json:1: team-guarantee/refund: cannot run: pattern: RE2 refuses it: half a surrogate pair, which no text holds"),
         ({"unless": ["\ud800"]}, "own.json:1: team-guarantee/refund: cannot run: unless holds \\ud800, which is not a token"),
         ({"why": ""}, "own.json:1: rules[0].why"),
-        ({"id": "agency-negative/you-should"}, "agency-negative/you-should: is the id of another rule, pack or check"),
+        ({"id": "agency-negative/you-should"}, "agency-negative/you-should: is the id of another rule, pack or check (one that ships); choose"),
         ({"pack": "agency-negative"}, "agency-negative: is the id of another rule, pack or check"),
     ],
 )  # fmt: skip
@@ -58,6 +58,24 @@ def test_a_pack_that_does_not_keep_its_promises_is_refused_by_the_rule(
     write_cases(Path("c.jsonl"), turn("a"))
     for command in (("rules", "test", "own.json"), (*EVAL, "--rules", "own.json")):
         refused(safe_gate(*command), mention)
+
+
+def test_what_is_wrong_with_a_rule_is_named_as_it_is_written(safe_gate: SafeGate) -> None:
+    rule = {name: one for name, one in OWN["rules"][0].items() if name != "pattern"}
+    for fields, mention in (
+        ({"phrase": "<number> percent"}, "cannot run: phrase holds <number>, which is not a token; expected lower-case"),
+        ({"phrases": ["<number>"]}, "cannot run: phrases holds <number>, which is not a token"),
+        ({"phrase": "(refund|)"}, "cannot run: phrase also matches an empty text; add a token that is not optional"),
+    ):
+        write(rule | fields)
+        refused(safe_gate("rules", "test", "own.json"), mention)
+    write({"id": rule["id"], "phrase": "refund"})
+    refused(
+        safe_gate("rules", "test", "own.json"),
+        "own.json:1: rules[0].hit: is missing; expected a list of at least one text that the rule must hit, alone\n",
+        "own.json:1: rules[0].miss: is missing; expected a list of at least one text that the rule must not hit\n",
+        "own.json:1: rules[0].why: is missing; expected text: why this wording is evidence, in a sentence\n",
+    )
 
 
 def test_a_problem_in_a_pack_is_reported_with_its_line(safe_gate: SafeGate) -> None:
@@ -74,6 +92,7 @@ def test_a_problem_in_a_pack_is_reported_with_its_line(safe_gate: SafeGate) -> N
     ids = [number for number, line in lines if '"id": ' in line]
     (text_line,) = (number for number, line in lines if "Nothing." in line)
     (defines,) = (number for number, line in lines if '"defines"' in line)
+    assert f"is the id of another rule, pack or check (own.json:{ids[0]}); choose one of its own" in ran.err
     assert [one.partition(": ")[0] for one in ran.err.splitlines()[:-1]] == [
         f"own.json:{number}" for number in (ids[1], text_line, ids[3], ids[4] - 1, defines, defines + 1)
     ]
@@ -145,7 +164,7 @@ def test_phrases_of_ones_own_count_with_classes_and_conditions_of_their_own(safe
     write(phrase | {"phrase": "{parcel} is {nowhere}"}, classes=classes)
     refused(
         safe_gate("rules", "test", "own.json"),
-        "own.json:1: team-guarantee/arrives: cannot run: phrases names the unknown word class {nowhere}",
+        "own.json:1: team-guarantee/arrives: cannot run: phrase names the unknown word class {nowhere}",
     )
 
 
