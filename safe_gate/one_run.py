@@ -84,7 +84,7 @@ def judge(
                 found = replace(found, weakened=weakened.find_weakened(base, past, cases, run))
             report = _report_of(found, scores, run)
         except CannotJudge as error:
-            problems = sides.redact_problems(error.problems, options.text)
+            problems = sides.redact_problems([*run.head.in_config(error.problems)], options.text)
             return without_verdict(problems, run.options, effects, inputs)
         return Judged(report, (), recorded_texts(scores, compared, past, options))
 

@@ -157,7 +157,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
             facts += facts_of()
         except CannotJudge as error:
             problems += sides.redact_problems(error.problems, options.text)
-    return facts, problems
+    return facts, [*dict.fromkeys(checked.place_in_config(problems, options.config))]
 
 
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:

@@ -52,7 +52,7 @@ def main(call: Call) -> int:
             else:
                 effects.out(one.shown())
     if problems := search.unmet():
-        return complain(sides.redact_problems(problems, options.text), effects)
+        return complain(sides.redact_problems([*side.in_config(problems)], options.text), effects)
     if not count:
         effects.out("No case fails unexpectedly.")
     return 0

@@ -425,7 +425,8 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
 def place_in_config(problems: Iterable[Problem], config: str, *, root: FilePath = HERE) -> Iterator[Problem]:
     """Yield problems of settings at their places in the config file, or unchanged if another source sets them.
 
-    A problem of a setting has the setting as its place. Its field is the name or the path concerned.
+    A problem of a setting has the setting as its place. Its field is the name or the path concerned. A problem of files
+    that are not there has their path or pattern as its place.
     """
 
     @cache
@@ -436,7 +437,10 @@ def place_in_config(problems: Iterable[Problem], config: str, *, root: FilePath 
 
     for one in problems:
         found = None if one.place.line else file()
-        yield _place_in_file(found, one) if found and one.place.path in found.content else one
+        if found and one.place.path in found.content:
+            yield _place_in_file(found, one)
+        else:
+            yield _place_of_path(found, one, root) if found and one.code is Code.UNREADABLE_FILE else one
 
 
 def _place_in_file(file: Config, problem: Problem) -> Problem:
@@ -448,6 +452,16 @@ def _place_in_file(file: Config, problem: Problem) -> Problem:
         if is_entry or is_empty or (path and Fault(path, "").field == name):
             field = f"{setting}.{name}" if name else setting
             return replace(problem, place=Place(file.path, file.line_of((setting, *path))), field=field)
+    return problem
+
+
+def _place_of_path(file: Config, problem: Problem, root: FilePath) -> Problem:
+    """Return a problem of files that are not there where a config file names them, or unchanged if it does not."""
+    named = root / problem.place.path
+    for path, value in _walk_values(file.content) if not exists(named) or globs.is_folder(named) else ():
+        if isinstance(value, str) and file.locate(value) == problem.place.path:
+            place, field = Place(file.path, file.line_of(path)), Fault(path, "").field
+            return replace(problem, place=place, field=field, message=f"{problem.place.path}: {problem.message}")
     return problem
 
 
