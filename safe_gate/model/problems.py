@@ -87,13 +87,16 @@ class Problem:
 
     @property
     def fix(self) -> str:
-        """What to do, in the words of the message if these say it.
+        """What to do, in the words of the message if these say it, with what the message suggests.
 
         >>> Problem(Place("c.jsonl"), 'is "a; b" (one; two); expected a number').fix, Problem(Place(""), "is empty").fix
         ('expected a number', 'correct the input at this place')
+        >>> Problem(Place("c.json"), 'is "rail" (did you mean "fail"?); expected fail or off').fix
+        'expected fail or off (did you mean "fail"?)'
         """
         _, _, rest = _ASIDE.sub(lambda found: found[0].replace("; ", ";\0"), self.message).partition("; ")
-        return rest.replace(";\0", "; ") or _FIXES[self.code]
+        fix, hint = rest.replace(";\0", "; ") or _FIXES[self.code], _HINT.search(self.message)
+        return f"{fix}{hint[0]}" if hint and hint[0] not in fix else fix
 
     def without_texts(self) -> Problem:
         """Return the problem in words that quote no recorded text."""
@@ -102,6 +105,7 @@ class Problem:
 
 _ASIDE = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|\([^()]*\)')  # quotes and brackets: not where a fix begins
 
+_HINT = re.compile(r" \(did you mean .*?\?\)")
 
 _FIXES = {
     Code.USAGE: "correct the command line",

@@ -115,7 +115,7 @@ def test_ids_of_all_files_are_explained_and_an_id_that_no_case_has_names_near_on
     assert [one.partition(" ")[0] for one in heads(ran)] == ["other"]
     ran = safe_gate("explain", "OTHER", "--cases", "c.jsonl", "d.jsonl", "--json")
     refused(ran, 'OTHER: no case in "c.jsonl", "d.jsonl" has this id (did you mean "other"?)')
-    assert json.loads(ran.out)["problems"][0]["fix"] == "name a case of the files"
+    assert json.loads(ran.out)["problems"][0]["fix"] == 'name a case of the files (did you mean "other"?)'
 
 
 def test_a_command_line_that_names_no_case_is_refused(safe_gate: SafeGate) -> None:

@@ -110,6 +110,15 @@ def test_a_command_that_cannot_judge_tells_why_by_code_and_place(
     assert found["problem_count"] == len(found["problems"])
 
 
+def test_what_to_do_names_what_was_probably_meant(safe_gate: SafeGate) -> None:
+    write_cases(Path("wrong.jsonl"), turn("a", checks=["topic_pivots"]))
+    (one,) = told(safe_gate, "validate", "wrong.jsonl", "--json")["problems"]
+    assert (one["id"], one["field"]) == ("a", "checks[0]")
+    assert re.fullmatch(r'expected one of .* \(did you mean "topic_pivot"\?\)', one["fix"])
+    (one,) = told(safe_gate, "run", "--cases", "c.jsonl", "--rules-off", "agency-negativ", "--json")["problems"]
+    assert one["fix"] == 'correct the setting (did you mean "agency-negative"?)'
+
+
 def test_an_internal_error_is_told_too(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("secret text")
