@@ -77,6 +77,15 @@ def test_the_documents_show_what_explain_prints(safe_gate: SafeGate, monkeypatch
     assert output == printed, f"docs/scoring.md must show:\n{printed}"
 
 
+def test_the_evidence_of_the_conversation_in_the_documents_is_what_a_run_prints(safe_gate: SafeGate) -> None:
+    (case,) = re.findall(r"```json\n(.*?)```", DOCS["conversations.md"], re.DOTALL)
+    (evidence,) = re.findall(r"\n```\n(pivot .*?)```", DOCS["conversations.md"], re.DOTALL)
+    Path("c.jsonl").write_text(json.dumps(json.loads(case)) + "\n", "utf-8")
+    printed = safe_gate("run", "--cases", "c.jsonl").out
+    for line in evidence.splitlines():
+        assert f"\n    {line.removesuffix('...')}" in printed, printed
+
+
 def test_the_demo_installs_what_a_run_needs_alone_and_ends_with_what_to_try() -> None:
     command = ["make", "--dry-run", "--no-print-directory", "demo", "VENV=nowhere"]
     done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
