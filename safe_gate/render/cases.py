@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 from heapq import nsmallest
 from itertools import count
 from typing import Any, NamedTuple
@@ -24,8 +25,9 @@ from safe_gate.model.results import (
     Section,
     Severity,
     Untrusted,
+    Words,
 )
-from safe_gate.model.spool import Spool
+from safe_gate.model.spool import LazyMap, Spool
 from safe_gate.render.comparison import NEWLY_FAILING, NEWS, evidence_of, kind_of_change
 
 
@@ -46,12 +48,21 @@ def shown_parts(report: Report) -> Iterator[ShownPart]:
         section, waived = evaluator.present.section(part), known[evaluator.name]
         if waived:
             words = f"{section.headline}; {plural(len(waived), 'failing case is', 'failing cases are')} waived"
-            section = section._replace(headline=words, counts=(*section.counts, f"Waived: {len(waived)}"))
+            rows = LazyMap(partial(_waived_row, waived), section.cases.rows)
+            counts, cases = (*section.counts, f"Waived: {len(waived)}"), section.cases._replace(rows=rows)
+            section = section._replace(headline=words, counts=counts, cases=cases)
         compared = compared_part(report, evaluator.name)
         if waived or broken or compared:
             marked = _marked(section.findings, broken, waived, evaluator, compared)
             section = section._replace(findings=Spool(marked))
         yield ShownPart(evaluator, part, section, bool(broken))
+
+
+def _waived_row(waived: Set[str], row: tuple[Words, ...]) -> tuple[Words, ...]:
+    """Return the row of a case in a table, whose last cell then says that the case is waived."""
+    *others, last = row
+    is_waived = isinstance(row[0], Untrusted) and row[0].text in waived and isinstance(last, str)
+    return (*others, f"{last}, waived") if is_waived else row
 
 
 def compared_part(report: Report, name: str) -> Compared | None:
