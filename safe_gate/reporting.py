@@ -149,9 +149,9 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
         publishing.publish_run(shown, options, written, effects, hands_over=hands_over)
     _tell_programs(shown, judged.problems, written, effects)
     if judged.report.verdict is Verdict.FAIL:
-        command = _next_command(shown, options, effects.given)
-        effects.tell("next", command)
-        if not options.quiet:
+        if command := _next_command(shown, options, effects.given):
+            effects.tell("next", command)
+        if command and not options.quiet:
             effects.out(f"Next: {command}")
     return judged
 
@@ -232,8 +232,10 @@ def _tell_programs(view: ReportView, problems: Sequence[Problem], written: Seque
 def _next_command(view: ReportView, options: Settings, given: frozenset[str]) -> str:
     """Return the command that shows most of why the gate failed, with the settings that no config file repeats.
 
-    For stale recordings it is the one that follows when they are recorded again.
+    For stale recordings it is the one that follows when they are recorded again. "" for waivers, which the log lists.
     """
+    if {rule.rule for rule in view.report.broken()} == {"waivers"}:
+        return ""
     findings = (one for part in view.parts if part.is_broken for one in part.section.findings)
     ids = [one.case_id.text for one in rank(findings, _MOST_NAMED).first]
     compared = view.report.comparison

@@ -191,7 +191,10 @@ def _with_known_alone(
 
 
 def _waivers_hold(found: Waivers) -> RuleOutcome:
-    """Return the outcome of the rule that no waiver is expired or unused."""
+    """Return the outcome of the rule that no waiver is expired or unused.
+
+    It names the case of each, and what the case fails if another waiver of the case is in force.
+    """
     expired, unused = found.expired, found.unused
     faults = (
         plural(len(expired), "waiver has expired", "waivers have expired") if expired else "",
@@ -199,8 +202,12 @@ def _waivers_hold(found: Waivers) -> RuleOutcome:
     )
     words = " and ".join(filter(None, faults))
     holds = f"{plural(len(found.applied), 'waiver')} in force, none expired or unused"
-    names = tuple(dict.fromkeys(waiver.case_id for waiver in (*expired, *unused)))
-    return RuleOutcome("waivers", "gate", len(expired) + len(unused), 0, not words, words or holds, names=names)
+    in_force = {one.case_id for one in found.applied}
+    named = dict.fromkeys(
+        f"{one.case_id}, {one.kind} {one.name}" if one.case_id in in_force else one.case_id
+        for one in (*expired, *unused)
+    )
+    return RuleOutcome("waivers", "gate", len(expired) + len(unused), 0, not words, words or holds, names=tuple(named))
 
 
 STALE_RECORDINGS = "stale-recordings"

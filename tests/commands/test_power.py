@@ -78,7 +78,10 @@ def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: Patch) -
         ("10 --significance alpha=0", '--significance: alpha: is "0"; expected a number above 0 and below 1'),
         ("10 --significance alpha=1", '--significance: alpha: is "1"; expected a number above 0 and below 1'),
         ("10 --significance min-drop=2", '--significance: min-drop: is "2"; expected a number from 0 to 1'),
-        ("10 --significance alhpa=0.1", '--significance: alhpa: has no entry "alhpa" (did you mean alpha?); expected one of min-drop, alpha'),
+        (
+            "10 --significance alhpa=0.1",
+            '--significance: alhpa: has no entry "alhpa" (did you mean alpha?); expected one of min-drop, alpha',
+        ),
         ("10 --significance 0.1", "expected NAME=VALUE, each name once: min-drop, alpha"),
         ("10 --config c.json", "c.json:1: significance.alpha: is 1, not less than 1; expected a number above 0"),
         ("--batch b --concern I99", "safe-concern: 'I99' matches no case"),

@@ -16,7 +16,9 @@ from hypothesis import strategies as st
 from safe_gate.gate.stored import read_report
 from safe_gate.gate.waivers import sort_by_standing, waived
 from safe_gate.model.report import Findings, Waiver, Waivers
+from safe_gate.model.results import Untrusted
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
+from safe_gate.render.untrusted import markdown
 from safe_gate.render.view import ReportView
 from tests.support.cases import Ran, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.weakening import configure
@@ -224,10 +226,24 @@ def test_a_waiver_that_does_not_hold_breaks_the_gate_and_is_named(run: Run, stal
     keys = [(w["id"], w.get("check"), w.get("metric")) for w in stale]
     write_waivers(*(w for w in ALL if (w["id"], w.get("check"), w.get("metric")) not in keys), *stale)
     ran = run()
-    outcome, names = found("waivers"), list(dict.fromkeys(w["id"] for w in sorted(stale, key=lambda w: w["expires"])))
+    outcome = found("waivers")
+    in_force = {w["id"] for w in report()["waivers"]["applied"]}
+    also = {w["id"]: f", {'check' if 'check' in w else 'metric'} {w.get('check', w.get('metric'))}" for w in stale}
+    ids = dict.fromkeys(w["id"] for w in sorted(stale, key=lambda w: w["expires"]))
+    names = [id_ + also[id_] * (id_ in in_force) for id_ in ids]
     assert (ran.code, outcome["passed"], outcome["message"], outcome["names"]) == (1, False, said, names)
     assert f'{said}: "{names[0]}"' in ran.out
-    assert f"> - **{said}**: <code>{names[0]}</code>" in MARKDOWN.read_text("utf-8")
+    assert f"> - **{said}**: {markdown(Untrusted(names[0]))}" in MARKDOWN.read_text("utf-8")
+
+
+def test_an_unused_waiver_is_told_from_one_of_the_same_case_in_force(run: Run) -> None:
+    write_waivers(*ALL, *waive("bad", "unverifiable_reassurance"))
+    ran = run()
+    assert '1 waiver is unused: "bad, check unverifiable_reassurance"' in re.sub(r" *│\n│ *│ *│ ", " ", ran.out)
+    assert (ran.code, broken(), "Next:" in ran.out) == (1, ["waivers"], False)
+    assert "next" not in json.loads(run("--json").out)
+    write_waivers(*BAD, *waive("gone", "topic_pivot"))
+    assert "\nNext: safe-gate explain " in run().out
 
 
 def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Run) -> None:
@@ -256,6 +272,8 @@ def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(run: Run, mon
     levels = re.findall(r"::(error|warning|notice) title=SAFE Gate%3A (bad|fail|review)", ran.out)
     assert levels == [("error", "bad"), ("warning", "review"), ("notice", "fail")]
     assert "Fail: AH 0.00, AC 0.00, waived" in ran.out
+    assert re.search(r"│ fail +│ .* │ FAIL, waived │\n", ran.out)
+    assert re.search(r"^\| <code>fail</code> \|.*\| FAIL, waived \|$", MARKDOWN.read_text("utf-8"), re.MULTILINE)
     rows = re.findall(r"^\| (🔴|🟡) \| <code>(\w+)", MARKDOWN.read_text("utf-8"), re.MULTILINE)
     assert rows == [("🔴", "bad"), ("🟡", "review"), ("🟡", "fail")]
     write_waivers(*BAD[1:])
