@@ -394,7 +394,7 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
     - `dwells`: it acknowledges in every sentence, in one of twelve words or more, or after the first one that
       acknowledges or mentions a person. There, sympathy in a few words may be a token. Or three of four sentences
       point back, with "it", "that" or "she".
-    - `addresses`: a sentence with a shared word says "you".
+    - `addresses`: a sentence with a shared word says "you" or asks.
     """
     acknowledging, following = hits.sentences("acknowledgment"), hits.sentences("follow_up")
     reply, staying = turn.read("assistant"), acknowledging | following
@@ -410,7 +410,7 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
     return Ties(
         shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
         dwells=bool(dwelling) or (bool(acknowledging) and is_only_sympathy) or 4 * pointing >= 3 * len(spoken) > 0,
-        addresses=any(_addresses(sentences[n]) for n in touched),
+        addresses=any("?" in sentences[n] or _addresses(sentences[n]) for n in touched),
     )
 
 

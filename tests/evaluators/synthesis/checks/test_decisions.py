@@ -70,7 +70,7 @@ def test_a_failed_pivot_names_what_was_disclosed_and_the_words_that_come_back(sa
     run(
         safe_gate,
         turn("a", user="My brother died.", assistant="The tram is late. Copper is a metal.", checks=["topic_pivot"]),
-        turn("b", user="My brother died. I hate the funeral.", assistant="A funeral?", checks=["topic_pivot"]),
+        turn("b", user="My brother died. I hate the funeral.", assistant="A funeral.", checks=["topic_pivot"]),
     )
     told = safe_gate("eval", "--cases", "c.jsonl", "--verbose").out
     assert 'nothing in the reply touches what was disclosed: "My brother died"' in told
