@@ -322,10 +322,10 @@ class _State(dict[_Meaning, "_State | None"]):
         super().__init__()
         network = automaton.network
         self._automaton = automaton
-        self._targets: dict[int, list[int]] = {}
+        self._targets: dict[int, tuple[int, ...]] = {}  # tuples take half as much memory as lists
         pairs = chain.from_iterable(map(network.places.row, places))
         for label, target in zip(pairs, pairs, strict=True):
-            self._targets.setdefault(label, []).append(target)
+            self._targets[label] = (*self._targets.get(label, ()), target)
         self.ends = tuple({(end // 2, end % 2) for end in self._targets.pop(_ENDS, ())})
         gaps = self._targets.pop(_GAPS, None)
         self.gaps = _Gaps(automaton, [*map(network.gaps.row, gaps)]) if gaps else None
