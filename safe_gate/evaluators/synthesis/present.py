@@ -69,7 +69,7 @@ _LEAST_CASES = 5  # labels, or cases, of a tag that is shown; an interval of few
 def section(part: Part) -> Section:
     """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
     summary, results = part.summary, part.results
-    unexpected = Spool(case for case in results if not case.is_as_expected or any(_doubts(case)))
+    shown = [at for at, case in enumerate(results) if not case.is_as_expected or any(_doubts(case))]
     return Section(
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary.cases, 'case')}: "
@@ -95,10 +95,10 @@ def section(part: Part) -> Section:
         cases=Table(
             header=("Case", "Result", "Checks"),
             align="<<<",
-            rows=LazyMap(_case_row, unexpected),
+            rows=LazyMap(lambda at: _case_row(results[at]), shown),
         ),
         issues=(),
-        findings=Spool(map(finding, unexpected)),
+        findings=Spool(finding(results[at]) for at in shown),
         notes=tuple(_notes(part)),
         details=(*_tag_table(summary), *_quality_table(summary)),
     )
