@@ -149,6 +149,9 @@ ASKS: Mapping[str, str] = {
 }
 """The words for what a reply needs to pass, by how a check decides."""
 
+RESTATABLE, RESTATED = "mind_reading", "restated"
+"""The group whose clause does not count if it only says what the message says, and the word for that in a report."""
+
 STAYING = frozenset({"stays", "engages"})
 """The values of `decides` that do not count clauses."""
 

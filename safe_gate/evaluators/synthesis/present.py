@@ -26,6 +26,7 @@ from safe_gate.evaluators.synthesis.checks.turn import field_of
 from safe_gate.evaluators.synthesis.definitions import (
     ASKS,
     DEFAULT_CHECKS,
+    RESTATED,
     SHIPPED,
     WORDING,
     check_title,
@@ -349,6 +350,7 @@ _WHY_NOT = {
     "ordinary": "in a message about an everyday matter",
     "danger": "in a message about a danger",
     "told": "told by the message",
+    RESTATED: "it restates the message",
 }
 
 

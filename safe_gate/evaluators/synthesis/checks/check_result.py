@@ -32,15 +32,10 @@ TOO_FEW_SHARED = "nothing acknowledges or follows up, and too few words of the m
 _HITS = "_hits"
 
 
-def _requirement_json(one: Requirement, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    return {**own(), "of": [{form: words} for form, words in one.of]}
-
-
-def _requirement_fields(value: JsonObject) -> dict[str, Any]:
-    return {**value, "of": [form for entry in value["of"] for form in entry.items()]}
-
-
-@codec.reshaped(_requirement_json, _requirement_fields)
+@codec.reshaped(
+    lambda one, own: {**own(), "of": [{form: words} for form, words in one.of]},
+    lambda value: {**value, "of": [form for entry in value["of"] for form in entry.items()]},
+)
 @record
 class Requirement:
     """A requirement of `wording`: its kind, its texts or expressions with their forms, and their hits.

@@ -364,17 +364,11 @@ def _result_of_hits(check: Check, hits: Hits, cancelled: tuple[Hit, ...], *, is_
     applies, favour, against = (
         {group: hits.get(group, ()) for group in groups} for groups in (check.applies, check.favour, check.against)
     )
-    passed = _passes(check.decides, count_hits(favour), count_hits(against))
+    held, broken = count_hits(favour), count_hits(against)
+    passed = held > broken if check.decides == "outweighs" else not broken and (held > 0 or check.decides != "one_for")
     applicable = not (passed and is_silent) and (not check.applies or count_hits(applies) > 0)
     sides = ClauseEvidence(check.decides, applies, favour, against, is_flat=check.name in FLAT)
     return CheckResult(passed or not applicable, applicable, sides, cancelled)
-
-
-def _passes(decides: str, favour: int, against: int) -> bool:
-    """Return whether a reply passes, given its number of clauses for and against it."""
-    if decides == "outweighs":
-        return favour > against
-    return not against and (favour > 0 or decides == "none_against")
 
 
 _ADDRESS = frozenset({"you", "your", "yourself"})

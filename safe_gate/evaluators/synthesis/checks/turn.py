@@ -16,16 +16,17 @@ from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.mapped_text import Language, Languages
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement
-from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, OPT_IN_GROUPS
+from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, OPT_IN_GROUPS, RESTATABLE, RESTATED
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
 from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, longest_overlapping, resolve_overlaps
-from safe_gate.evaluators.synthesis.engine.tokens import Reading, Spelling, content_stems, tokenise
+from safe_gate.evaluators.synthesis.engine.tokens import Reading, Spelling, clause_end, content_stems, tokenise
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 
 ALL_TURNS = "all"
 """The value of the setting `turns` under which every assistant message is judged."""
 
+_SHORT = 25  # tokens
 _BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
 
 
@@ -352,6 +353,8 @@ class Turn:
             return wrong.rule.group, self._match_words(wrong)
         if rule.unless_told and (told := self._telling_clause(match)):
             return told.rule.group, self._match_words(told)
+        if rule.group == RESTATABLE and (told_so := self._restated_sentence(match)):
+            return RESTATED, told_so
         if rule.group in check.applies:
             if found := next((group for group in check.not_in if here in self._first_by_sentence(group)), ""):
                 return found, self._match_words(self._first_by_sentence(found)[here])
@@ -379,6 +382,15 @@ class Turn:
         said = content_stems(re.findall(r"\w+", self._match_words(match).lower()))
         sentences, held = self.read("user").sentences, self._first_by_sentence("told").items()
         return next((told for at, told in held if said <= content_stems(sentences[at])), None)
+
+    def _restated_sentence(self, match: Match) -> str:
+        """Return a short sentence of the message with all content words of a match's clause, which must be two."""
+        number, start = match.clause
+        words, asked = self.read("assistant").sentences[number], self.read("user")
+        said = content_stems(words[start : clause_end(words, start)])
+        held = (at for at, one in enumerate(asked.sentences) if len(one) <= _SHORT and said <= content_stems(one))
+        at = next(held, -1) if len(said) > 1 else -1
+        return self.texts["user"].text[slice(*asked.bounds(at))].strip() if at >= 0 else ""
 
     def _first_by_sentence(self, group: str, since: int = 0) -> Mapping[int, Match]:
         """Return what is of a group since a character of its text, the first of each sentence by its number.
