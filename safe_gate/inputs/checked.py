@@ -21,7 +21,7 @@ from typing import Any
 
 from safe_gate.core.case import Documents, LineOf, Lines
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, blank_comments, parse, places
-from safe_gate.core.validate import Fault, Schema, suggestion
+from safe_gate.core.validate import Fault, Schema, quote, suggestion
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extend_schema
 from safe_gate.gate.waivers import Waivable
 from safe_gate.inputs import disk, globs
@@ -31,7 +31,7 @@ from safe_gate.inputs.globs import find_named_or_default
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile
 from safe_gate.settings import CONFIG_FILES, LOCK_FILE, WAIVERS_FILE, settings
-from safe_gate.settings.reading import Config
+from safe_gate.settings.reading import PATHS, Config
 
 OUTPUTS = ".outputs.jsonl"
 """The suffix of a file of recorded outputs, after the name of its batch."""
@@ -396,9 +396,7 @@ def fault_problems(
     return tuple(found)
 
 
-_ALMOST_A_CONFIG = re.compile(
-    r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)(?:.txt)?|safe[-_. ]?gate.(?:ya?ml|toml)", re.IGNORECASE
-)
+_ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)(?:.txt)?", re.IGNORECASE)
 
 
 def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) -> Config | None:
@@ -458,10 +456,12 @@ def _place_in_file(file: Config, problem: Problem) -> Problem:
 def _place_of_path(file: Config, problem: Problem, root: FilePath) -> Problem:
     """Return a problem of files that are not there where a config file names them, or unchanged if it does not."""
     named = root / problem.place.path
+    keys = {setting.key for setting in settings() if setting.name in PATHS}
     for path, value in _walk_values(file.content) if not exists(named) or globs.is_folder(named) else ():
-        if isinstance(value, str) and file.locate(value) == problem.place.path:
+        is_path = isinstance(value, str) and any(path[: len(key)] == key for key in keys if key)
+        if is_path and file.locate(value) == problem.place.path:
             place, field = Place(file.path, file.line_of(path)), Fault(path, "").field
-            return replace(problem, place=place, field=field, message=f"{problem.place.path}: {problem.message}")
+            return replace(problem, place=place, field=field, message=f"{quote(problem.place.path)} {problem.message}")
     return problem
 
 

@@ -93,10 +93,13 @@ class Problem:
         ('expected a number', 'correct the input at this place')
         >>> Problem(Place("c.json"), 'is "rail" (did you mean "fail"?); expected fail or off').fix
         'expected fail or off (did you mean "fail"?)'
+        >>> Problem(Place("c.jsonl"), 'is "a (did you mean b?)"; expected c').fix
+        'expected c'
         """
         _, _, rest = _ASIDE.sub(lambda found: found[0].replace("; ", ";\0"), self.message).partition("; ")
-        fix, hint = rest.replace(";\0", "; ") or _FIXES[self.code], _HINT.search(self.message)
-        return f"{fix}{hint[0]}" if hint and hint[0] not in fix else fix
+        fix = rest.replace(";\0", "; ") or _FIXES[self.code]
+        hint = next((one[0] for one in _ASIDE.finditer(self.message) if one[0].startswith("(did you mean ")), "")
+        return fix if hint in fix else f"{fix} {hint}"
 
     def without_texts(self) -> Problem:
         """Return the problem in words that quote no recorded text."""
@@ -104,8 +107,6 @@ class Problem:
 
 
 _ASIDE = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|\([^()]*\)')  # quotes and brackets: not where a fix begins
-
-_HINT = re.compile(r" \(did you mean .*?\?\)")
 
 _FIXES = {
     Code.USAGE: "correct the command line",

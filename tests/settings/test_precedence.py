@@ -201,7 +201,7 @@ LOOK_ALIKE = (
         "safe-config.json",
         ".safe-gate.config.yml",
     ),
-    *("SAFE-GATE.config.jsonc", "safegate.config.json5", "safe_gate.config.json", "safe-gate.yml"),
+    *("SAFE-GATE.config.jsonc", "safegate.config.json5", "safe_gate.config.json", "safe.config.toml"),
 )
 
 

@@ -114,7 +114,9 @@ def parse_embedded_json(value: Any) -> Any:
 def _is_speech(value: Any) -> bool:
     """Return whether a parsed JSON text is a message, messages or the parts of a text. Other JSON may be a reply."""
     has_types = _are_parts(value) and all("type" in one for one in value)
-    return is_message(value) or are_messages(value) or (has_types and content_text(value)[0] is not None)
+    is_said = isinstance(value, dict) and value.get("role") in ("user", "assistant")
+    is_one = is_said and content_text(value.get("content"))[0] is not None
+    return is_one or are_messages(value) or (has_types and content_text(value)[0] is not None)
 
 
 def read_side(value: Any, role: str, name: str = "its prompt") -> Messages:

@@ -15,11 +15,11 @@ from safe_gate import addons
 from safe_gate.core.jsontext import pieces
 from safe_gate.gate.stored import report_json, streamed
 from safe_gate.model.problems import Place, Problem
-from safe_gate.model.results import Judgement
+from safe_gate.model.results import Judgement, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
 from safe_gate.render.markdown import scorecard
-from safe_gate.render.untrusted import name_in_full, problem_text, quote_phrase
+from safe_gate.render.untrusted import name_in_full, plain, problem_text, quote_phrase
 from safe_gate.render.view import ReportView
 
 Draw = Callable[[ReportView], Iterable[str]]
@@ -71,7 +71,7 @@ def judgement_message(case: ShownCase, judgement: Judgement) -> str:
 
 def problem_message(problem: Problem) -> str:
     """Return a problem as a line, with its case and its field."""
-    about = (name_in_full(part) for part in (problem.case_id, problem.field) if part)
+    about = (plain(Untrusted(part)) for part in (problem.case_id, problem.field) if part)
     return ": ".join((*about, problem_text(problem.message)))
 
 

@@ -374,7 +374,7 @@ def _result_of_hits(check: Check, hits: Hits, cancelled: tuple[Hit, ...], *, is_
 _ADDRESS = frozenset({"you", "your", "yourself"})
 _BACK = frozenset("he him his she her hers".split())
 _DEMONSTRATIVES = _BACK | frozenset("it its this that these those they them their theirs".split())
-_NEAR, _NO_NOUN = frozenset({"this", "these"}), ("s", "ly", "ed")
+_NO_NOUN = {"this": ("s", "ly", "ed"), "these": ("ly", "ed")}
 _ASKS = frozenset({"?", "please"})
 _ENOUGH_OF_ITS_OWN = 2
 _PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers they them their theirs".split())
@@ -385,9 +385,9 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
 
     - `shared`: the content words that it shares with the message, one per stem. They count in sentences that touch
       what was disclosed (see `_counts_as_touching`).
-    - `dwells`: it acknowledges in every sentence, in one of twelve words or more, or after the first one that
-      acknowledges or mentions a person. There, sympathy in a few words may be a token. Or three of four sentences
-      point back, with "it", "that" or "she".
+    - `dwells`: it acknowledges in every sentence of three words or more, in one of twelve words or more, or after the
+      first one that acknowledges or mentions a person. There, sympathy in a few words may be a token. Or three of four
+      sentences point back, with "it", "that" or "she".
     - `addresses`: a sentence with a shared word says "you" or asks.
     """
     acknowledging, following = hits.sentences("acknowledgment"), hits.sentences("follow_up")
@@ -411,7 +411,7 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
 def _points(words: Sequence[str]) -> bool:
     """Return whether a sentence points back: "that loss" and "this hurts" do, "this weekend" does not."""
     return any(
-        word in _DEMONSTRATIVES and not (word in _NEAR and is_content(after) and not after.endswith(_NO_NOUN))
+        word in _DEMONSTRATIVES and not (word in _NO_NOUN and is_content(after) and not after.endswith(_NO_NOUN[word]))
         for word, after in pairwise((*words, ""))
     )
 

@@ -129,11 +129,12 @@ def test_records_of_one_line_are_told_apart_by_their_index(safe_gate: SafeGate) 
 
 def test_a_cell_holds_a_message_or_a_list_of_one(safe_gate: SafeGate) -> None:
     with Path("in.csv").open("w", encoding="utf-8", newline="") as file:
+        others = ['{"role": "admin"}', '{"from": "user", "text": "Hi", "to": "bank"}', '{"type": "user", "value": 3}']
         rows = [[json.dumps(TURNS[:1]), json.dumps(TURNS[1])], [json.dumps(TURNS[0]), json.dumps(TURNS[1:])]]
-        csv.writer(file).writerows([["user", "assistant"], *rows, [ASK, '{"role": "admin"}']])
+        csv.writer(file).writerows([["user", "assistant"], *rows, *([ASK, other] for other in others)])
     assert [(case["user"], case["assistant"]) for case in imported(safe_gate, "in.csv")] == [
         *[(ASK, REPLY)] * 2,
-        (ASK, '{"role": "admin"}'),
+        *((ASK, other) for other in others),
     ]
 
 
