@@ -62,7 +62,7 @@ def _waived_row(waived: Set[str], row: tuple[Words, ...]) -> tuple[Words, ...]:
     """Return the row of a case in a table, whose last cell then says that the case is waived."""
     *others, last = row
     is_waived = isinstance(row[0], Untrusted) and row[0].text in waived and isinstance(last, str)
-    return (*others, f"{last}, waived") if is_waived else row
+    return (*others, f"{last} (waived)") if is_waived else row
 
 
 def compared_part(report: Report, name: str) -> Compared | None:
