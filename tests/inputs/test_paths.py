@@ -243,7 +243,7 @@ def test_a_name_that_no_file_can_have_is_a_problem_of_its_setting(safe_gate: Saf
     Path("safe.config.json").write_text(json.dumps({"waivers": path}), "utf-8")
     refused(
         safe_gate("run", "--synthesis-cases", "c.jsonl"),
-        f"{escape_invisible(path, 9)}: cannot be read: no file can have this name",
+        f"safe.config.json:1: waivers: {json.dumps(path)} cannot be read: no file can have this name",
     )
     Path("safe.config.json").write_text(json.dumps({"report-dir": path}), "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
