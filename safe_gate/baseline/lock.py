@@ -78,11 +78,9 @@ def name_patterns(problems: Mapping[str, Problem]) -> tuple[str, ...]:
 
 def _sha256_of(recording: str) -> str:
     try:
-        return disk.sha256(recording)
+        return disk.sha256(recording, "record it, or correct its name in the config file")
     except CannotJudge as error:
-        to_do = "; record it, or correct its name in the config file"
-        told = ((one, one.message.replace("; correct the path", to_do)) for one in error.problems)
-        raise CannotJudge(*(replace(one, field="recordings", message=words) for one, words in told)) from error
+        raise CannotJudge(*(replace(one, field="recordings") for one in error.problems)) from error
 
 
 def lock_rule(options: Settings) -> str:

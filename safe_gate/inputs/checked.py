@@ -297,10 +297,8 @@ def refuse_unknown(path: Path) -> None:
         and known.isdisjoint(content)
         and not any(suggestion(key, known) for key in content)
     ):
-        words = (
-            "has no field that says what it is; expected cases, a batch, outputs, a config file, a rule pack, a report"
-        )
-        raise CannotJudge.at(name, f"{words}, a shard or waivers")
+        kinds = "cases, a batch, outputs, a config file, a rule pack, a report, a shard or waivers"
+        raise CannotJudge.at(name, f"has no field that says what it is; expected {kinds}")
 
 
 def refuse_own_file(content: Any, file: FilePath, name: str, form: Documents) -> None:

@@ -48,14 +48,14 @@ BOM = b"\xef\xbb\xbf"
 BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def sha256(path: str | FilePath) -> str:
-    """Return the SHA-256 of a file's bytes. Raises CannotJudge if it cannot be read."""
+def sha256(path: str | FilePath, if_missing: str = "correct the path") -> str:
+    """Return the SHA-256 of a file's bytes. Raises CannotJudge if it cannot be read, as `unreadable_problem` says."""
     path = Path(path) if isinstance(path, str) else path
     try:
         with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has all that is used
     except OSError as error:
-        raise CannotJudge(unreadable_problem(path, error)) from error
+        raise CannotJudge(unreadable_problem(path, error, if_missing=if_missing)) from error
 
 
 def read_json(path: str) -> Any:
@@ -69,9 +69,12 @@ def location(path: FilePath) -> FilePath:
     return path.normal() if isinstance(path, CommitPath) else Path(os.path.realpath(path.parent), path.name)
 
 
-def unreadable_problem(path: FilePath, error: OSError, name: str = "") -> Problem:
-    """Return the problem of a file or a folder that cannot be read, whose path is shown unless it has a `name`."""
-    words = f"cannot be read: {_error_words(error, path)}"
+def unreadable_problem(path: FilePath, error: OSError, name: str = "", if_missing: str = "correct the path") -> Problem:
+    """Return the problem of a file or a folder that cannot be read, whose path is shown unless it has a `name`.
+
+    `if_missing` says what to do if it is not there.
+    """
+    words = f"cannot be read: {_error_words(error, path, if_missing)}"
     return Problem(Place(name or display_path(path)), words, code=Code.UNREADABLE_FILE)
 
 
@@ -286,13 +289,13 @@ def leaves_workspace(path: Path) -> bool:
         return False
 
 
-def _error_words(error: OSError | ValueError, path: FilePath) -> str:
+def _error_words(error: OSError | ValueError, path: FilePath, if_missing: str = "correct the path") -> str:
     """Return why a file cannot be read or written, and for what happens often what to do."""
     number = error.errno if isinstance(error, OSError) else None
     if number == errno.ENOENT and exists(path):
         return "it is a link that leads nowhere; correct the link"
     if number == errno.ENOENT:
-        return f"there is no such file{similar_name_hint(display_path(path))}; correct the path"
+        return f"there is no such file{similar_name_hint(display_path(path))}; {if_missing}"
     if number in (errno.EACCES, errno.EPERM):
         return "access is denied; change the permissions, or name another path"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)

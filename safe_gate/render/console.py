@@ -25,7 +25,7 @@ from safe_gate.render.comparison import (
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.untrusted import LONGEST_PROBLEM, phrase_line, plain, problem_text, quote_phrase
+from safe_gate.render.untrusted import LONGEST_PROBLEM, phrase_line, plain, problem_message, quote_phrase
 from safe_gate.render.view import (
     ReportView,
     known_failures,
@@ -211,8 +211,7 @@ def join_names(names: Sequence[str], most: int = 3) -> str:
 
 def problem_line(problem: Problem) -> str:
     """Return one problem as a line."""
-    about = (plain(Untrusted(part)) for part in (problem.case_id, problem.field) if part)
-    return ": ".join((_place_text(problem.place.path, problem.place.line), *about, problem_text(problem.message)))
+    return f"{_place_text(problem.place.path, problem.place.line)}: {problem_message(problem)}"
 
 
 def path_text(path: str) -> str:
@@ -300,7 +299,7 @@ def _as_text(headers: Sequence[str], row: Sequence[str]) -> str:
 def _shrink_widths(rows: Sequence[Sequence[str]], room: float) -> list[int] | None:
     """Return the column widths that fit into `room`, None if no column must shrink.
 
-    The widest ones shrink first. They are too wide together if only short words are left.
+    The widest ones shrink first. They do not fit if only words that are not broken are left.
     """
     widths = _widths(rows)
     if sum(widths) <= room:

@@ -131,11 +131,16 @@ def _notes(part: Part) -> Iterator[Phrase]:
     summary, results = part.summary, part.results
     yield from no_reply_sentence(summary.no_reply, (case.id for case in results if case.no_reply))
     yield from same_reply_notes(part.same_reply, results)
-    yield from only_expected_sentence([case.id for case in results if case.is_only_expected])
-    silent = [one for one in results if one.has_no_message]
-    if ids := [one.id for one in silent if not all(check.applicable for check in one.checks.values())]:
-        cases = plural(len(ids), "case has", "cases have")
-        yield (f"{cases} no message, so checks that read it judge nothing: ", *first_few(ids, len(ids)), ".")
+    only_expected, silent = list[str](), list[str]()
+    for case in results:
+        if case.is_only_expected:
+            only_expected.append(case.id)
+        if case.has_no_message and not all(check.applicable for check in case.checks.values()):
+            silent.append(case.id)
+    yield from only_expected_sentence(only_expected)
+    if silent:
+        cases = plural(len(silent), "case has", "cases have")
+        yield (f"{cases} no message, so checks that read it judge nothing: ", *first_few(silent, len(silent)), ".")
     if count := summary.disguised:
         named = first_few((case.id for case in results if case.disguised_letters), count)
         yield (f"{plural(count, 'reply has', 'replies have')} {_DISGUISED}: ", *named, ".")

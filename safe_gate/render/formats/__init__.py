@@ -14,12 +14,12 @@ from types import ModuleType
 from safe_gate import addons
 from safe_gate.core.jsontext import pieces
 from safe_gate.gate.stored import report_json, streamed
-from safe_gate.model.problems import Place, Problem
-from safe_gate.model.results import Judgement, Untrusted
+from safe_gate.model.problems import Place
+from safe_gate.model.results import Judgement
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
 from safe_gate.render.markdown import scorecard
-from safe_gate.render.untrusted import name_in_full, plain, problem_text, quote_phrase
+from safe_gate.render.untrusted import name_in_full, quote_phrase
 from safe_gate.render.view import ReportView
 
 Draw = Callable[[ReportView], Iterable[str]]
@@ -67,12 +67,6 @@ def judgement_message(case: ShownCase, judgement: Judgement) -> str:
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
     head = f"{name_in_full(case.result.id)}: {title}{judgement.label}{figure}"
     return "; ".join((head, *map(quote_phrase, judgement.evidence)))[:LONGEST_MESSAGE]
-
-
-def problem_message(problem: Problem) -> str:
-    """Return a problem as a line, with its case and its field."""
-    about = (plain(Untrusted(part)) for part in (problem.case_id, problem.field) if part)
-    return ": ".join((*about, problem_text(problem.message)))
 
 
 def repository_path(place: Place, folder: str) -> str:

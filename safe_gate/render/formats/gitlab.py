@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from safe_gate.core.jsontext import digest, line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.render.formats import LONGEST_MESSAGE, judgement_message, problem_message, repository_path
-from safe_gate.render.untrusted import quote_phrase
+from safe_gate.render.formats import LONGEST_MESSAGE, judgement_message, repository_path
+from safe_gate.render.untrusted import problem_message, quote_phrase
 from safe_gate.render.view import ReportView, rule_message, rule_name
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}

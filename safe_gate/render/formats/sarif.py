@@ -19,12 +19,13 @@ from safe_gate.model.report import Verdict
 from safe_gate.model.results import Explanation, Judgement, Severity
 from safe_gate.render.cases import NEW_CASE, WHOLE_CASE, ShownCase, ShownPart, compared_part
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.formats import judgement_message, problem_message, repository_path
+from safe_gate.render.formats import judgement_message, repository_path
 from safe_gate.render.untrusted import (
     LONGEST_REASON,
     address,
     name_in_full,
     phrase_line,
+    problem_message,
     quote_phrase,
     sarif,
 )

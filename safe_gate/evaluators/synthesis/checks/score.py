@@ -174,13 +174,13 @@ def score_case(case: Case, rules: Rules) -> Result:
     A turn that was judged before is not judged again.
     """
     every = wording_of_case(case, rules)
-    told = case.user, case.assistant, case.checks, case.talk, every
-    judged = rules.judged.get(told)
+    key = case.user, case.assistant, case.checks, case.talk, every
+    judged = rules.judged.get(key)
     if judged is None:
         judged = _judge_turn(case, every, rules)
         asked = (words for one in every for _, words in one.of)
         if len(rules.judged) < _MOST_TURNS and sum(map(len, (*case.texts().values(), *asked))) <= _LONGEST_TURN:
-            rules.judged[told] = judged
+            rules.judged[key] = judged
     language, checks, disguised = judged
     if case.judged:
         checks = sorted_checks({**checks, **{name: CheckResult.recorded(one) for name, one in case.judged.items()}})

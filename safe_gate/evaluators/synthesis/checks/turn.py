@@ -202,7 +202,7 @@ def book_of(field: str, group: str) -> str:
     return f"{field}, opt-in" if group in OPT_IN_GROUPS else field
 
 
-Told = tuple[str, str, tuple[str, ...], Talk | None, tuple[Requirement, ...]]
+TurnKey = tuple[str, str, tuple[str, ...], Talk | None, tuple[Requirement, ...]]
 """What a verdict depends on besides rules: texts, checks, the place in a conversation, requirements on wording."""
 
 Judged = tuple[Mapping[str, Language], Mapping[str, CheckResult], int]
@@ -217,8 +217,8 @@ class Rules:
     Under the profile `spec` each hit counts, and every language is judged. Otherwise (`by_clause`) a clause counts once
     for its group. Then texts in another language are not judged, and text written on request does not count. `wording`
     has, by tag, what replies of cases with the tag must and must not contain. `recipe` identifies the inputs that the
-    rules were made from. `words` are the words that occur in rules. `judged` keeps judged
-    turns; a copy with other rules starts without any.
+    rules were made from. `words` are the words that occur in rules. `judged` keeps judged turns; a copy with other
+    rules starts without any.
     """
 
     books: Mapping[str, Book]
@@ -231,7 +231,7 @@ class Rules:
     wording: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     recipe: str = ""
     words: Container[str] = frozenset()
-    judged: dict[Told, Judged] = field(init=False, default_factory=dict)
+    judged: dict[TurnKey, Judged] = field(init=False, default_factory=dict)
 
     @property
     def all(self) -> Iterator[Rule]:
@@ -353,8 +353,8 @@ class Turn:
             return wrong.rule.group, self._match_words(wrong)
         if rule.unless_told and (told := self._telling_clause(match)):
             return told.rule.group, self._match_words(told)
-        if rule.group == RESTATABLE and (told_so := self._restated_sentence(match)):
-            return RESTATED, told_so
+        if rule.group == RESTATABLE and (restated := self._restated_sentence(match)):
+            return RESTATED, restated
         if rule.group in check.applies:
             if found := next((group for group in check.not_in if here in self._first_by_sentence(group)), ""):
                 return found, self._match_words(self._first_by_sentence(found)[here])
