@@ -117,14 +117,11 @@ def _figures(check: str, counted: Counter[CountedVerdict], judges: tuple[str, ..
         passed,
         failed,
         judges,
-        {"passed": dict(zip(_VERDICTS, good, strict=True)), "failed": dict(zip(_VERDICTS, bad, strict=True))},
+        {"passed": {"passed": good[0], "failed": good[1]}, "failed": {"passed": bad[0], "failed": bad[1]}},
         Estimate(agreed / labels, *wilson(agreed, labels)) if labels else None,
         Estimate(*alike) if alike else None,
         Estimate(*rate) if rate else None,
     )
-
-
-_VERDICTS = ("passed", "failed")
 
 
 def judge_sentences(figures_by_check: Mapping[str, JudgeFigures]) -> Iterator[str]:

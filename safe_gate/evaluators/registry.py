@@ -58,7 +58,6 @@ def find_installed(known: Mapping[str, Evaluator]) -> tuple[dict[str, Evaluator]
 
 
 def _entry_points() -> Iterator[EntryPoint]:
-    """Yield the entry points of the installed packages."""
     for folder in map(Path, site.getsitepackages()):
         for path in sorted(folder.glob("*.dist-info/entry_points.txt")):
             if f"[{GROUP}]".encode() in path.read_bytes():

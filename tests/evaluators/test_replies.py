@@ -220,7 +220,7 @@ def test_outputs_of_safe_v0_are_compared_by_their_payloads(safe_gate: SafeGate) 
 
 @given(st.lists(st.sampled_from([*"aaaaaaabbbbbccccd", *map(str, range(90))]), max_size=120), st.integers(1, 9))
 def test_every_reply_of_a_fifth_is_found_in_parts_of_any_size(replies: list[str], size: int) -> None:
-    results = [Digested(str(at), {"reply": one, "message": str(at % 4)}) for at, one in enumerate(replies)]
+    results: list[Any] = [Digested(str(at), {"reply": one, "message": str(at % 4)}) for at, one in enumerate(replies)]
     parts = [replies[start : start + size] for start in range(0, len(replies), size)]
     found = same_replies(add_up(map(FrequentReplies.of, parts), FrequentReplies()), results)
     messages = {one: {at % 4 for at, other in enumerate(replies) if other == one} for one in replies}

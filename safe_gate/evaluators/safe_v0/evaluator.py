@@ -208,11 +208,6 @@ def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]
     )
 
 
-def faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield the problems of a case with its output, both of which fit their schemas."""
-    yield from judged.label_faults(case, case.get("expected", {}), "expected")
-
-
 class SafeV0(Evaluator):
     """Whether a clinical pipeline finds what it must, avoids what it must, and says what it must."""
 
@@ -276,15 +271,13 @@ class SafeV0(Evaluator):
     trial = "safe_match", "clinical"
 
     gate, present, compare = gate, present, gate
-    faults = staticmethod(faults)
     parse = staticmethod(parse)
+    score = staticmethod(score_case)
+    totals = staticmethod(gate.Totals.of)
     report = staticmethod(gate.report)
 
-    def score(self, case: Any, by: Any) -> Result:
-        return score_case(case, by)
-
-    def totals(self, scored: Sequence[tuple[Any, Any]], by: Any) -> Any:
-        return gate.Totals.of(scored, by)
+    def faults(self, case: JsonObject) -> Iterator[Fault]:
+        return judged.label_faults(case, case.get("expected", {}), "expected")
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
         names = "thresholds", "weights", "strict_ah", "safe_match", "archetypes"

@@ -17,7 +17,6 @@ from safe_gate.core.case import (
     Imports,
     Lines,
     Misnamed,
-    OwnFile,
     PartShape,
     RuleFiles,
     Way,
@@ -329,12 +328,8 @@ class Synthesis(Evaluator):
     faults = staticmethod(faults)
     parse = staticmethod(parse)
     recompute = staticmethod(recount)
-
-    def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
-        return packs.recipe(settings, own)
-
-    def compile(self, recipe: str) -> Any:
-        return packs.from_recipe(recipe)
+    recipe = staticmethod(packs.recipe)
+    compile = staticmethod(packs.from_recipe)
 
     def score(self, case: Any, by: Any) -> Result:
         return score_case(case, by)
