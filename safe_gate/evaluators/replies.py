@@ -24,13 +24,13 @@ from enum import StrEnum
 from functools import cache
 from itertools import islice, takewhile
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from safe_gate.core.evaluator import Rule, Share
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, digest, parse
 from safe_gate.model import record
-from safe_gate.model.results import Phrase
+from safe_gate.model.results import CaseResult, Phrase
 
 
 class NoReply(StrEnum):
@@ -94,11 +94,15 @@ def why_no_replies(texts: Iterable[str]) -> NoReply | None:
     return found
 
 
+def naming_sentence(count: int, one: str, many: str, words: str, ids: Iterable[str]) -> Iterator[Phrase]:
+    """Yield a sentence on some cases that names the first of them by their ids, if there are any."""
+    if count:
+        yield (f"{plural(count, one, many)} {words}: ", *first_few(ids, count), ".")
+
+
 def no_reply_sentence(count: int, ids: Iterable[str]) -> Iterator[Phrase]:
     """Yield a sentence with the ids of the cases without a reply, if there are any."""
-    if count:
-        cases = plural(count, "case has", "cases have")
-        yield (f"{cases} no reply, so the recording is broken: ", *first_few(ids, count), ".")
+    return naming_sentence(count, "case has", "cases have", "no reply, so the recording is broken", ids)
 
 
 def no_reply_phrase(why: NoReply | None) -> Iterator[Phrase]:
@@ -124,9 +128,8 @@ def holds_only(text: str, expected: Iterable[str]) -> bool:
 
 def only_expected_sentence(ids: Sequence[str]) -> Iterator[Phrase]:
     """Yield a sentence with the ids of the cases whose reply holds only what they expect, if there are any."""
-    if ids:
-        cases = plural(len(ids), "reply is", "replies are")
-        yield (f"{cases} nothing but what the case expects, as if written to pass: ", *first_few(ids, len(ids)), ".")
+    words = "nothing but what the case expects, as if written to pass"
+    return naming_sentence(len(ids), "reply is", "replies are", words, ids)
 
 
 def _first_seen(text: str) -> int:
@@ -148,7 +151,6 @@ def _first_seen(text: str) -> int:
 
 
 def _error_page(text: str) -> NoReply | None:
-    """Return `NoReply.PAGE` for an HTML document with the title of an error, else None."""
     if not _PAGE.match(text):
         return None
     end = max((closing.end() for closing in _END.finditer(text)), default=text.rfind(">") + 1)
@@ -233,7 +235,6 @@ def _matching_rules(place: str, text: str) -> list[dict[str, str]]:
 
 @cache
 def _compile_patterns() -> dict[str, tuple[Any, list[dict[str, str]]]]:
-    """Return the compiled patterns of lines, titles and messages, each with its rules."""
     import re2
 
     data = _rule_data()
@@ -253,7 +254,6 @@ def _compile_patterns() -> dict[str, tuple[Any, list[dict[str, str]]]]:
 
 
 def _expand_classes(pattern: str, classes: Mapping[str, list[str]]) -> str:
-    """Return a pattern with its classes expanded, recursively."""
     return _CLASS.sub(
         lambda found: f"(?:{'|'.join(_expand_classes(one, classes) for one in classes[found[1]])})", pattern
     )
@@ -282,18 +282,6 @@ class SameReply:
     cases: int
 
 
-class HasDigests(Protocol):
-    """A result with its id and the digests of its reply and of what that answers."""
-
-    @property
-    def id(self) -> str:
-        """The id of the case."""
-
-    @property
-    def digests(self) -> Mapping[str, str]:
-        """The digests, as `reply_digests` returns them."""
-
-
 def reply_digests(texts: Sequence[str], given: Mapping[str, Any]) -> dict[str, str]:
     """Return the digests of an output, without white space around its texts, and of what it answers."""
     return {"reply": digest([text.strip() for text in texts]), "message": digest(given)}
@@ -317,7 +305,7 @@ class FrequentReplies(Counter[str]):
         return FrequentReplies({reply: number - least for reply, number in self.items() if number > least})
 
 
-def same_replies(found: FrequentReplies, results: Sequence[HasDigests]) -> list[SameReply]:
+def same_replies(found: FrequentReplies, results: Sequence[CaseResult]) -> list[SameReply]:
     """Return the replies of at least a fifth of all cases, to at least three different messages; the largest first."""
     total = len(results)
     likely = {
@@ -337,11 +325,11 @@ def same_replies(found: FrequentReplies, results: Sequence[HasDigests]) -> list[
     return sorted((one for one in same if ONE_IN * one.cases >= total), key=lambda one: (-one.cases, one.reply))
 
 
-def _ids(same: SameReply, results: Iterable[HasDigests]) -> Iterator[str]:
+def _ids(same: SameReply, results: Iterable[CaseResult]) -> Iterator[str]:
     return (one.id for one in results if one.digests["reply"] == same.reply)
 
 
-def same_reply_notes(same: Iterable[SameReply], results: Sequence[HasDigests]) -> Iterator[Phrase]:
+def same_reply_notes(same: Iterable[SameReply], results: Sequence[CaseResult]) -> Iterator[Phrase]:
     """Yield a sentence for each reply that names the cases by their ids."""
     for one in same:
         words = f"{one.cases} of {plural(len(results), 'case')} have one and the same reply to different messages: "

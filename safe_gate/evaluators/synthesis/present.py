@@ -11,7 +11,13 @@ from safe_gate.core.figures import enumerated, first_few, fixed, format_distinct
 from safe_gate.core.jsontext import is_stand_in
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
-from safe_gate.evaluators.replies import no_reply_phrase, no_reply_sentence, only_expected_sentence, same_reply_notes
+from safe_gate.evaluators.replies import (
+    naming_sentence,
+    no_reply_phrase,
+    no_reply_sentence,
+    only_expected_sentence,
+    same_reply_notes,
+)
 from safe_gate.evaluators.synthesis.checks.check_result import (
     NOTHING_TOUCHES,
     SIMILARITY_THRESHOLD,
@@ -138,18 +144,15 @@ def _notes(part: Part) -> Iterator[Phrase]:
         if case.has_no_message and not all(check.applicable for check in case.checks.values()):
             silent.append(case.id)
     yield from only_expected_sentence(only_expected)
-    if silent:
-        cases = plural(len(silent), "case has", "cases have")
-        yield (f"{cases} no message, so checks that read it judge nothing: ", *first_few(silent, len(silent)), ".")
-    if count := summary.disguised:
-        named = first_few((case.id for case in results if case.disguised_letters), count)
-        yield (f"{plural(count, 'reply has', 'replies have')} {_DISGUISED}: ", *named, ".")
+    words = "no message, so checks that read it judge nothing"
+    yield from naming_sentence(len(silent), "case has", "cases have", words, silent)
+    disguised = (case.id for case in results if case.disguised_letters)
+    yield from naming_sentence(summary.disguised, "reply has", "replies have", _DISGUISED, disguised)
     if count := summary.not_english:
         is_judged = any(case.checks[name].applicable for case in results for name in case.unread_checks)
-        anyway = "; profile spec judges them anyway" if is_judged else ""
-        named = first_few((case.id for case in results if case.unread_checks), count)
-        counted = plural(count, "case is", "cases are")
-        yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *named, ".")
+        words = "not in English, which the checks cannot read" + "; profile spec judges them anyway" * is_judged
+        foreign = (case.id for case in results if case.unread_checks)
+        yield from naming_sentence(count, "case is", "cases are", words, foreign)
     if never := [f"`{name}`" for name in DEFAULT_CHECKS if name not in summary.by_check]:
         found = f"any of {summary.cases} cases" if summary.cases > 1 else "the only case"
         yield (f"{' and '.join(never)} did not run on {found}.",)
