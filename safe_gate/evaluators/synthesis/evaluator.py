@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
@@ -29,7 +30,6 @@ from safe_gate.evaluators.synthesis import gate, packs, present
 from safe_gate.evaluators.synthesis.checks import wording
 from safe_gate.evaluators.synthesis.checks.score import Case, is_negative, recount, score_case, wording_of_case
 from safe_gate.evaluators.synthesis.checks.turn import (
-    ALL_TURNS,
     Rules,
     Talk,
     content_text,
@@ -42,6 +42,9 @@ from safe_gate.evaluators.synthesis.result import Part, Result, Totals
 from safe_gate.evaluators.synthesis.result import report as report_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Code, Place, Problem
+
+ALL_TURNS = "all"
+"""The value of the setting `turns` under which every assistant message is judged."""
 
 _TO_AN_ENTRY = 3
 """The length of a path to a list entry of a tag: the tag, the list and the entry."""
@@ -158,7 +161,8 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
         return
     turns = value.get("turns", settings["turns"])
     others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], (*case.checks, WORDING)))
-    for talk in find_talks(value, turns, settings["context"]):
+    talks = find_talks(value, settings["context"])
+    for talk in talks if turns == ALL_TURNS else deque(talks, maxlen=1):
         is_last = talk.reply.number == len(value["messages"]) - 1
         yield replace(
             case,
@@ -238,9 +242,7 @@ def misnamed_checks(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[M
 
 def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
     """Return the problem of a case that names an unknown check. All its turns have the same problem."""
-    if all(name in rules.checks for name in case.checks):
-        return None
-    unknown = [name for name in case.checks if name not in {*rules.checks, *case.judged, WORDING}]
+    unknown = [name for name in case.checks if name not in rules.checks and name not in (*case.judged, WORDING)]
     if not unknown and (WORDING not in case.checks or wording_of_case(case, rules)):
         return None
     name = unknown[0] if unknown else WORDING

@@ -23,9 +23,6 @@ from safe_gate.evaluators.synthesis.engine.tokens import Reading, Spelling, clau
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 
-ALL_TURNS = "all"
-"""The value of the setting `turns` under which every assistant message is judged."""
-
 _SHORT = 25  # tokens
 _BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
 
@@ -75,21 +72,10 @@ def join_texts(messages: Sequence[Message]) -> str:
     return _BETWEEN.join(one.text for one in messages)
 
 
-def find_talks(case: JsonObject, turns: str, context: int) -> Iterator[Talk]:
-    """Yield where each judged reply of a case with `messages` stands.
-
-    `turns` and `context` hold where the case sets neither.
-    """
-    found = _walk_talks(case, case.get("context", context))
-    if case.get("turns", turns) == ALL_TURNS:
-        yield from found
-    else:
-        yield from deque(found, maxlen=1)
-
-
-def _walk_talks(case: JsonObject, context: int) -> Iterator[Talk]:
+def find_talks(case: JsonObject, context: int) -> Iterator[Talk]:
+    """Yield where each reply of a case with `messages` stands. `context` holds if the case sets none."""
     asked: list[Message] = []
-    earlier: deque[Message] = deque(maxlen=context)
+    earlier: deque[Message] = deque(maxlen=case.get("context", context))
     before, is_answered = "", False
     for index, message in enumerate(case["messages"]):
         one = Message(index, content_text(message["content"]))
@@ -274,7 +260,6 @@ class Turn:
 
     @cached_property
     def _numbers(self) -> list[Match]:
-        """The numbers that the reply names as help."""
         return [*self.rules.numbers.matches(self.texts["assistant"], self.read("assistant"), self._is_in_need)]
 
     def _is_in_need(self) -> bool:
