@@ -96,6 +96,7 @@ def make_rules(
     named, (spelling, languages) = word_classes(), _lexicon()
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= defined_checks(own)
+    shipped_fields = {group: field for group, (_, field) in GROUPS.items()}
     counting = _counting_rules(packs, profile)
     numbers = [(rule["number"], _rule_of(pack, rule)) for pack, rule in counting if "number" in rule]
     return Rules(
@@ -104,7 +105,7 @@ def make_rules(
         spelling=spelling,
         languages=languages,
         checks={name: Check.of(name, one) for name, one in checks.items()},
-        fields=group_fields((*packs, *own)),
+        fields=shipped_fields | {pack["group"]: pack["field"] for pack in (*packs, *own) if "group" in pack},
         by_clause=profile != SPEC,
         words=Vocabulary(own, {}, table.vocabulary) if table else Vocabulary(_with_shipped(packs, own), named),
     )
@@ -219,12 +220,6 @@ def defined_checks(packs: Iterable[JsonObject]) -> dict[str, JsonObject]:
     return {pack["check"]: pack["defines"] for pack in sorted(packs, key=lambda one: one["check"]) if "defines" in pack}
 
 
-def group_fields(packs: Iterable[JsonObject]) -> dict[str, str]:
-    """Return the field of each group, shipped and of packs."""
-    shipped = {group: field for group, (_, field) in GROUPS.items()}
-    return shipped | {pack["group"]: pack["field"] for pack in packs if "group" in pack}
-
-
 def recipe(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     """Return the recipe of the rules, given settings by the names of options and a team's pack files.
 
@@ -256,17 +251,12 @@ def packs_in_recipe(recipe: str) -> list[Pack]:
 
 
 def _default_check_problems(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem]:
-    """Yield a problem for each name of `default-checks` that is not a check, and for no name at all."""
-    known = ", ".join(checks)
+    expected = f"expected {', '.join(checks)}"
     for name in names:
         if name not in checks:
-            yield _setting_problem(
-                "default-checks", name, f"is not a check{suggestion(name, checks)}; expected {known}"
-            )
+            yield _setting_problem("default-checks", name, f"is not a check{suggestion(name, checks)}; {expected}")
     if not names:
-        yield _setting_problem(
-            "default-checks", "", f"is empty, and a case without checks would pass; expected {known}"
-        )
+        yield _setting_problem("default-checks", "", f"is empty, and a case without checks would pass; {expected}")
 
 
 def _setting_problem(setting: str, field: str, words: str) -> Problem:
@@ -274,7 +264,6 @@ def _setting_problem(setting: str, field: str, words: str) -> Problem:
 
 
 def _tag_problems(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
-    """Yield a problem for each regular expression of the setting `tags` that RE2 does not take."""
     for tag, kinds in words.items():
         for kind, index, why in wording.invalid_expressions(kinds):
             found = f"is not an RE2 regular expression: {why}; correct it, or write a text"
@@ -282,8 +271,7 @@ def _tag_problems(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
 
 
 def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    """Yield a problem for no country, each country that the list does not have, and each number that is none."""
-    known = json.loads(read_file(HELPLINES))["countries"] if helplines else {}
+    known = _read_json(HELPLINES)["countries"] if helplines else {}
     if "country" in helplines and not helplines["country"]:
         words = f"is empty; expected some of {', '.join(known)}; leave it out to take the numbers of all"
         yield _setting_problem("helplines", "country", words)
@@ -315,17 +303,16 @@ def check_packs(own: Sequence[OwnFile]) -> list[Pack]:
         ids += [(rule["id"], ("rules", index, "id")) for index, rule in enumerate(pack["rules"])]
         ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
         named.add(pack["check"])
+        begins = f"{pack['pack']}/"
         for one, path in ids:
             place = file.place(*path)
+            if path[0] == "rules" and not one.startswith(begins):
+                words = f"expected an id that begins with its pack's: {begins}..."
+                problems.append(Problem(place, words, one, "id"))
             if other := f"{PREFIX} is for recorded verdicts" if f"{one}/".startswith(PREFIX) else taken.get(one):
                 words = f"is the id of another rule, pack or check ({other}); choose one of its own"
                 problems.append(Problem(place, words, one))
             taken.setdefault(one, f"{place.path}:{place.line}")
-        begins = f"{pack['pack']}/"
-        for one, path in ids:
-            if path[0] == "rules" and not one.startswith(begins):
-                words = f"expected an id that begins with its pack's: {begins}..."
-                problems.append(Problem(file.place(*path), words, one, "id"))
         problems += _promise_problems(file, pack)
     problems += _definition_problems(own)
     if problems:
@@ -419,7 +406,6 @@ def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple
 
 
 def _unknown_rule_problems(off: Iterable[str], packs: Sequence[Pack]) -> Iterator[Problem]:
-    """Yield a problem for each id in `rules-off` that no rule and no pack has."""
     known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
     for one in off:
         if one not in known:
@@ -435,7 +421,6 @@ _LOOSENS = frozenset({"for", "not_in", "only_crisis_after", "void_after"})
 
 
 def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
-    """Yield the problems of the checks and the groups of a team's packs."""
     packs = [file.content for file in own]
     checks = defined_checks(packs)
     named = {pack["group"]: (pack["check"], pack["field"]) for pack in packs if "group" in pack}
