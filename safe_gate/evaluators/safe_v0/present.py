@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -86,7 +87,6 @@ def _case_row(case: Result) -> tuple[Words, ...]:
 
 
 def _notes(part: Part) -> Iterator[Phrase]:
-    """Yield what a reader must know of the results, a sentence each."""
     results = part.results
     yield from no_reply_sentence(part.no_reply, (case.id for case in results if case.no_reply))
     yield from same_reply_notes(part.same_reply, results)
@@ -306,9 +306,9 @@ def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
                 continue
             lowered, places = _lower_with_places(text)
             yield from _similar_marks(metric, case, field, text)
-            for needle in dict.fromkeys(case.found[metric]):
-                for start, end in _occurrences(needle.lower(), lowered):
-                    begin, stop = places[start], places[end - 1] + 1
+            for needle in filter(None, dict.fromkeys(case.found[metric])):
+                for found in islice(re.finditer(re.escape(needle.lower()), lowered), _MOST_MARKS):
+                    begin, stop = places[found.start()], places[found.end() - 1] + 1
                     yield Mark(field, begin, stop, text[begin:stop], side, metric, says)
 
 
@@ -353,16 +353,6 @@ def _lower_with_places(text: str) -> tuple[str, list[int] | range]:
     if len(lowered) == len(text):
         return lowered, range(len(text))
     return lowered, [place for place, char in enumerate(text) for _ in char.lower()]
-
-
-def _occurrences(needle: str, text: str) -> Iterator[tuple[int, int]]:
-    end = 0
-    for _ in range(_MOST_MARKS if needle else 0):
-        start = text.find(needle, end)
-        if start < 0:
-            return
-        end = start + len(needle)
-        yield start, end
 
 
 def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:

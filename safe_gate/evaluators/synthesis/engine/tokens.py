@@ -261,13 +261,10 @@ def _tokenise_whole(text: str, ends: Sequence[int], spelling: Spelling) -> Readi
 
 def _join_contractions(text: str) -> str:
     """Return a text of the same length with an apostrophe in place of each blank that stands for one."""
-    pieces: list[str] = []
-    position = 0
+    signs = [*text]
     for found in _SPLIT.finditer(without_links(lower_same_length(text))):
-        blank = found.start(found.lastindex or 0)
-        pieces += text[position:blank], "'"
-        position = blank + 1
-    return "".join((*pieces, text[position:]))
+        signs[found.start(found.lastindex or 0)] = "'"
+    return "".join(signs)
 
 
 _STOP = frozenset(
