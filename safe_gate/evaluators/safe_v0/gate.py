@@ -163,7 +163,6 @@ class Totals:
 
 
 def _sums(pairs: Iterable[tuple[str, Addable]]) -> dict[str, Addable]:
-    """Return the sum of the values of each key."""
     found: dict[str, Addable] = {}
     for key, value in pairs:
         found[key] = found[key] + value if key in found else value

@@ -194,7 +194,6 @@ class Result:
         return f"{self.label.value} ({', '.join(f'{metric} {self.scores[metric]:.2f}' for metric in METRICS)})"
 
     def _repr_html_(self) -> str:
-        """Return the result as a notebook shows it."""
         words = {"CR": "missing", "AH": "used", "AC": "missing"}
         rows = [
             (

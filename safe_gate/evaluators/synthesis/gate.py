@@ -27,10 +27,8 @@ def _label_accuracy(check: str = "") -> Rule:
     nothing = "no case has a label of this check" if check else "no case has labels"
 
     def agreement(part: Part) -> Share:
-        summary = part.summary
-        return _agreement(
-            noun, summary.label_accuracy_by_check.get(check) if check else summary.label_accuracy, nothing
-        )
+        every, by_check = part.summary.label_accuracy, part.summary.label_accuracy_by_check
+        return _agreement(noun, by_check.get(check) if check else every, nothing)
 
     return Rule(name, "synthesis", agreement, blames=lambda result: _disagrees(result, check))
 
@@ -211,7 +209,6 @@ def allowed_misses(_key: str, _asks: JsonObject, _settings: Mapping[str, Any]) -
 
 
 def _pass_rate(check: str) -> Metric:
-    """Return the metric that compares the verdicts of a check."""
     return Metric(f"The pass rate of {check_words(check)}", Test.SIGN)
 
 

@@ -118,7 +118,6 @@ def _large_tags(summary: Summary) -> list[tuple[str, TagFigures]]:
 
 
 def _tag_table(summary: Summary) -> Iterator[tuple[str, Table]]:
-    """Yield the share of each large tag's cases that pass or fail as they are expected to."""
     rows: list[tuple[Words, ...]] = [
         (
             Untrusted(tag),
@@ -133,7 +132,6 @@ def _tag_table(summary: Summary) -> Iterator[tuple[str, Table]]:
 
 
 def _notes(part: Part) -> Iterator[Phrase]:
-    """Yield what a reader must know of the results, a sentence each."""
     summary, results = part.summary, part.results
     yield from no_reply_sentence(summary.no_reply, (case.id for case in results if case.no_reply))
     yield from same_reply_notes(part.same_reply, results)
@@ -321,7 +319,6 @@ def judgements(_part: Any, case: Result) -> Iterator[Judgement]:
 
 
 def _doubts(case: Result) -> Iterator[Phrase]:
-    """Yield the reasons not to rely on the verdicts of a case."""
     yield from no_reply_phrase(case.no_reply)
     if case.disguised_letters:
         yield (f"{case.disguised_letters} {_DISGUISED}",)

@@ -44,11 +44,6 @@ _NOUNS = {"negative": "directive", "mind_reading": "mind-reading", "elsewhere": 
 _QUOTED_HITS = 3
 
 
-def group_predicate(group: str) -> str:
-    """Return the predicate of a sentence about several clauses of a group."""
-    return GROUP_PREDICATES.get(group) or f"are of the group {group_name(group)}"
-
-
 def group_name(group: str) -> str:
     """Return the name of a group as words."""
     return group.replace("_", " ")
@@ -177,4 +172,5 @@ def learned_words(hit: Hit, group: str) -> str:
     if not hit.learned:
         return ""
     inside, total = hit.learned
-    return f"learned: {inside} of {total} marked clauses {group_predicate(group)}"
+    predicate = GROUP_PREDICATES.get(group) or f"are of the group {group_name(group)}"
+    return f"learned: {inside} of {total} marked clauses {predicate}"

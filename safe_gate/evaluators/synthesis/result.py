@@ -117,7 +117,6 @@ class Result:
         return f"fails {', '.join(self.failed)}" if self.failed else "passes"
 
     def _repr_html_(self) -> str:
-        """Return the result as a notebook shows it."""
         rows = [(name, _judgement(check), "; ".join(_found_words(check))) for name, check in self.checks.items()]
         return in_notebook(f"{self.id}: {self._words}" if self.id else self._words, ("check", "result", "found"), rows)
 
@@ -127,7 +126,6 @@ def _judgement(check: CheckResult) -> str:
 
 
 def _found_words(check: CheckResult) -> Iterator[str]:
-    """Yield the hits of a check by group, and the requirements of `wording` without hits."""
     for group, hits in check.hits.items():
         yield from (f'{group.replace("_", " ")} "{hit.text}"' for hit in hits)
     for one in check.evidence.unmet if isinstance(check.evidence, WordingEvidence) else ():
@@ -402,7 +400,6 @@ def _tag_figures(ends: Sequence[int], labels: Labels) -> TagFigures:
 
 
 def _labels(quality: Mapping[str, Quality]) -> Labels:
-    """Return how many labels of some checks there are, and how many agree."""
     return Labels(sum(one.labels for one in quality.values()), sum(_agreed(one.confusion) for one in quality.values()))
 
 
