@@ -35,6 +35,7 @@ from safe_gate.evaluators.synthesis.checks.turn import (
     content_text,
     conversation_faults,
     find_talks,
+    join_texts,
     merged_messages,
 )
 from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, KINDS, REPORTED, SHIPPED, WORDING
@@ -125,7 +126,6 @@ class Settings(gate.Limits):
 
 
 def _imported_case(exchange: Exchange) -> JsonObject:
-    """Return an exchange as a case."""
     is_turn = isinstance(exchange.message, str)
     turn = {"user": exchange.message, "assistant": exchange.reply}
     return {
@@ -167,7 +167,7 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
         yield replace(
             case,
             id=f"{talk.id}@{talk.reply.number}" if turns == ALL_TURNS else talk.id,
-            user=talk.user,
+            user=join_texts(talk.asked),
             assistant=talk.reply.text,
             expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
             tags=case.tags if is_last else others,
@@ -208,7 +208,6 @@ def _verdict_label_faults(case: JsonObject) -> Iterator[Fault]:
 
 
 def _misquoted_faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield a fault for each mark that does not occur in the text of its side."""
     said = case.get("messages", [{"role": side, "content": case.get(side, "")} for side in ("user", "assistant")])
     for group, quotes in case.get("marks", {}).items():
         if group.startswith("x_"):
@@ -223,7 +222,6 @@ def _misquoted_faults(case: JsonObject) -> Iterator[Fault]:
 
 
 def _speaker_of(group: str) -> str:
-    """Return the side, `user` or `assistant`, that marks of a group quote."""
     return "user" if group == "vulnerability" else "assistant"
 
 
@@ -309,12 +307,7 @@ class Synthesis(Evaluator):
         quotes=frozenset("reason text words shared cluster regex".split()) | {*KINDS},
         keys=frozenset({"summary", "results"}),
     )
-    grouping = Grouping(
-        noun="tag",
-        key="tags",
-        setting="tags",
-        figures=lambda part: part.summary.by_tag,
-    )
+    grouping = Grouping(noun="tag", key="tags", setting="tags", figures=lambda part: part.summary.by_tag)
     rule_files = RuleFiles(
         setting="rules",
         off="rules_off",

@@ -249,11 +249,6 @@ class CheckResult:
     cancelled: tuple[Hit, ...] = ()
     is_earlier: bool = False
 
-    @classmethod
-    def recorded(cls, verdict: JudgeVerdict) -> CheckResult:
-        """Return a recorded verdict as the result of a check."""
-        return cls(verdict.passed, applicable=True, evidence=verdict)
-
     @property
     def actual(self) -> bool | None:
         """The verdict as a label: True, False, or None for not applicable."""

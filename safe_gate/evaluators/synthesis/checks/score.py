@@ -39,6 +39,7 @@ from safe_gate.evaluators.synthesis.checks.turn import (
     Rules,
     Talk,
     Turn,
+    field_of,
     join_texts,
     place_hit,
 )
@@ -108,7 +109,7 @@ class Case:
         """Return the recorded texts that are read, by field and in reading order."""
         if self.talk:
             read = (*reversed(self.talk.earlier), *self.talk.asked, self.talk.reply)
-            return {one.field: one.text for one in read}
+            return {field_of(one.number): one.text for one in read}
         return {"user": self.user, "assistant": self.assistant}
 
     def digests(self) -> dict[str, str]:
@@ -159,7 +160,7 @@ def _judge_pivot(check: Check, turn: Turn) -> CheckResult:
     message tells in passing, by rules with `only_if`, makes the check apply only to a reply that leaves.
     """
     found = turn.counted_by_group(check, (*check.applies, *check.favour, *check.against))
-    applicable = found.count(check.applies) > 0
+    applicable = any(found.hits[group] for group in check.applies)
     alike = similarity(turn.texts["user"].text, turn.texts["assistant"].text) if applicable else 0.0
     tied = (find_ties(found, turn) if applicable else Ties()) if check.decides == "stays" else None
     pivot = PivotEvidence(found.hits, alike, tied)
@@ -183,7 +184,8 @@ def score_case(case: Case, rules: Rules) -> Result:
             rules.judged[key] = judged
     language, checks, disguised = judged
     if case.judged:
-        checks = sorted_checks({**checks, **{name: CheckResult.recorded(one) for name, one in case.judged.items()}})
+        told = {name: CheckResult(one.passed, applicable=True, evidence=one) for name, one in case.judged.items()}
+        checks = sorted_checks({**checks, **told})
     negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
     return build_result(case, language, checks, negative, disguised)
 
@@ -322,7 +324,7 @@ def recount(result: Result, case: Case, rules: Rules) -> Result:
 def _told_again(verdict: JudgeVerdict, shown: CheckResult | None) -> CheckResult:
     """Return the result of a recorded verdict with the reason as it is `shown`, which may be withheld."""
     reason = shown.evidence.reason if shown and isinstance(shown.evidence, JudgeVerdict) else ""
-    return CheckResult.recorded(replace(verdict, reason=reason))
+    return CheckResult(verdict.passed, applicable=True, evidence=replace(verdict, reason=reason))
 
 
 def _recount_check(check: Check, shown: CheckResult, *, is_unread: bool) -> CheckResult:
@@ -348,12 +350,10 @@ def _judge_clauses(check: Check, turn: Turn) -> CheckResult:
     By clause, a check that only forbids is not applicable to a reply without words.
     """
     speaking = (*check.favour, *check.against)
-    found = (
-        turn.counted_hits(check, speaking) if check.decides == "outweighs" else turn.counted_by_group(check, speaking)
-    )
-    applying = turn.counted_by_group(
-        check, [group for group in check.applies if group not in speaking]
-    )  # which `found` has
+    count = turn.counted_hits if check.decides == "outweighs" else turn.counted_by_group
+    found = count(check, speaking)
+    others = [group for group in check.applies if group not in speaking]
+    applying = turn.counted_by_group(check, others)
     hits = {**applying.hits, **found.hits}
     is_silent = check.decides == "none_against" and turn.rules.by_clause and turn.is_wordless("assistant")
     return _result_of_hits(check, hits, (*applying.cancelled, *found.cancelled), is_silent=is_silent)

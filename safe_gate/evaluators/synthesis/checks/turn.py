@@ -33,11 +33,6 @@ class Message(NamedTuple):
     number: int
     text: str
 
-    @property
-    def field(self) -> str:
-        """The field of a result for it."""
-        return field_of(self.number)
-
 
 def field_of(index: int) -> str:
     """Return the field of a result for a message."""
@@ -61,14 +56,9 @@ class Talk(NamedTuple):
     before: str
     context: int | None
 
-    @property
-    def user(self) -> str:
-        """The text that the reply answers: the user messages, with a blank line between two."""
-        return join_texts(self.asked)
-
 
 def join_texts(messages: Sequence[Message]) -> str:
-    """Return messages as one text."""
+    """Return messages as one text, with a blank line between two."""
     return _BETWEEN.join(one.text for one in messages)
 
 
@@ -118,12 +108,12 @@ def place_hit(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
     next message, it ends with its first message.
     """
     if hit.field == "assistant":
-        return replace(hit, field=reply.field)
+        return replace(hit, field=field_of(reply.number))
     starts = [0, *accumulate(len(one.text) + len(_BETWEEN) for one in read)]
     place = max(place for place in range(len(read)) if starts[place] <= hit.start)
     start, text = hit.start - starts[place], read[place].text
     end = min(hit.end - starts[place], len(text))
-    return replace(hit, field=read[place].field, start=start, end=end, text=text[start:end])
+    return replace(hit, field=field_of(read[place].number), start=start, end=end, text=text[start:end])
 
 
 def conversation_faults(case: JsonObject) -> Iterator[Fault]:
@@ -263,7 +253,6 @@ class Turn:
         return [*self.rules.numbers.matches(self.texts["assistant"], self.read("assistant"), self._is_in_need)]
 
     def _is_in_need(self) -> bool:
-        """Return whether the message is about a danger or distress."""
         return bool(self._first_by_sentence("danger") or self._first_by_sentence("vulnerability"))
 
     @property
@@ -392,7 +381,6 @@ class Turn:
         return self._held_of[group, since]
 
     def _match_words(self, match: Match) -> str:
-        """Return the words of a match, as they are read."""
         return self.texts[self.rules.fields[match.rule.group]].text[match.start : match.end]
 
     def _hit(self, match: Match) -> Hit:
@@ -413,10 +401,6 @@ class CountedHits(NamedTuple):
     matches: Mapping[str, Sequence[Match]]
     hits: Mapping[str, tuple[Hit, ...]]
     cancelled: tuple[Hit, ...]
-
-    def count(self, groups: Collection[str]) -> int:
-        """Return how many hits of some groups count."""
-        return sum(len(hits) for group, hits in self.hits.items() if group in groups)
 
     def tells(self, groups: Collection[str]) -> bool:
         """Return whether a hit of some groups counts whatever else is in the turn: its rule has no `only_if`."""
