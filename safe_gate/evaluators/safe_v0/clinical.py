@@ -200,7 +200,6 @@ class Note:
 
     @cached_property
     def _places(self) -> Mapping[str, Sequence[int]]:
-        """The places of words by their stems."""
         places: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
             places.setdefault(_stem(word), []).append(place)
@@ -245,7 +244,6 @@ class Note:
         return {kind: [self._cover(kind, step) for step in _REACHES] for kind in kinds}
 
     def _cover(self, kind: str, step: int) -> Sequence[_Unit | None]:
-        """Return for each word the trigger in one direction that covers it."""
         cover: list[_Unit | None] = [None] * len(self._words)
         scope, units = _NO_SCOPE, self._units[::step]
         resumed = list[tuple[_Scope, frozenset[str]]]()  # what goes on after brackets or a clause, and what ends these
@@ -354,7 +352,6 @@ class Note:
 
 
 def _comparable(token: re.Match[str]) -> str:
-    """Return a word, number or sign as it is compared."""
     if token[0] == "?" and _ASKING.match(token.string, token.start()):
         return "?x"
     return token[0].replace(",", "") if _THOUSANDS.fullmatch(token[0]) else token[0].lower()

@@ -24,18 +24,7 @@ from safe_gate.core.case import (
 )
 from safe_gate.core.evaluator import SCORING_FLAGS, Evaluator
 from safe_gate.core.jsontext import digest
-from safe_gate.core.setting import (
-    Entries,
-    Group,
-    Names,
-    Number,
-    Stripped,
-    Switch,
-    Text,
-    Texts,
-    Words,
-    renamed,
-)
+from safe_gate.core.setting import Entries, Group, Names, Number, Stripped, Switch, Text, Texts, Words, renamed
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.safe_v0 import gate, present
@@ -222,19 +211,12 @@ class SafeV0(Evaluator):
         outputs="safe_outputs",
         outputs_kind="safe-output",
         folder="safe_test_dir",
-        kinds=(
-            FileKind(
-                "safe-batch",
-                file="a SAFE v0 batch",
-                hints=frozenset({"test_cases"}),
-                own=frozenset({"test_cases"}),
-            ),
-            FileKind(
-                "safe-output",
-                file="a file of recorded outputs",
-                hints=frozenset({"test_id"}),
-                own=frozenset({"test_id"}),
-            ),
+        kinds=tuple(
+            FileKind(name, file, hints=frozenset({key}), own=frozenset({key}))
+            for name, file, key in (
+                ("safe-batch", "a SAFE v0 batch", "test_cases"),
+                ("safe-output", "a file of recorded outputs", "test_id"),
+            )
         ),
         id_key="test_id",
         reads=("output", "expectations"),
@@ -262,12 +244,7 @@ class SafeV0(Evaluator):
         keys=frozenset({"report_type"}),
         of_the_run=r"generated_at|failure_analysis/worst_performers/\d+/source",
     )
-    grouping = Grouping(
-        noun="archetype",
-        key="archetype",
-        setting="archetypes",
-        figures=lambda part: part.by_archetype,
-    )
+    grouping = Grouping(noun="archetype", key="archetype", setting="archetypes", figures=lambda part: part.by_archetype)
     trial = "safe_match", "clinical"
 
     gate, present, compare = gate, present, gate

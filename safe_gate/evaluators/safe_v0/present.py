@@ -98,7 +98,7 @@ def _notes(part: Part) -> Iterator[Phrase]:
         yield (f"{counted} {words}: ", *named, ". safe-match: normalised ignores typography.")
     if used := [f"{name} ({plural(count, 'case')})" for name, count in part.unused_expectations.items() if count]:
         yield (f"SAFE v0 accepts {' and '.join(used)}, but does not check {'it' if len(used) == 1 else 'them'}.",)
-    if own := [name for name in Policy(part.policy).archetypes if name in part.by_archetype]:
+    if own := [name for name in part.policy["archetype_thresholds"] if name in part.by_archetype]:
         yield ("Labelled by its own thresholds: archetype ", *first_few(own, len(own)), ".")
     for metric, expected in _EXPECTED.items():
         vacuous, total = part.vacuity.by_metric[metric].vacuous, part.vacuity.by_metric[metric].total
@@ -334,7 +334,6 @@ def _clinical_marks(metric: str, case: Result, field: str, text: str) -> Iterato
 
 
 def _similar_marks(metric: str, case: Result, field: str, text: str) -> Iterator[Mark]:
-    """Yield the sentences that say a metric's needles in other words."""
     _, side, says = _SEARCHES[metric]
     for one in (case.similar or {}).get(metric, ()):
         start = text.find(one.sentence) if one.phrase in case.found[metric] and not one.literal else -1
@@ -348,7 +347,6 @@ def _similar_marks(metric: str, case: Result, field: str, text: str) -> Iterator
 
 
 def _lower_with_places(text: str) -> tuple[str, list[int] | range]:
-    """Return a text in lower case, and the original place of each of its characters."""
     lowered = text.lower()
     if len(lowered) == len(text):
         return lowered, range(len(text))
@@ -357,13 +355,12 @@ def _lower_with_places(text: str) -> tuple[str, list[int] | range]:
 
 def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
     """Return how each metric came to its score and label, and who gave each recorded verdict."""
-    policy = Policy(part.policy)
-    thresholds = policy.thresholds_for(case.archetype)
+    thresholds = Policy(part.policy).thresholds_for(case.archetype)
     told: dict[str, Phrase] = {}
     for metric in METRICS:
         limits = thresholds[metric]
         if metric == "AH":
-            strict = ", and under strict-ah one is enough" if policy.strict_ah else ""
+            strict = ", and under strict-ah one is enough" if part.policy["strict_ah"] else ""
             counted = f"{plural(len(case.against[metric]), 'forbidden term')} used{strict}"
         else:
             found, total = len(case.found[metric]), len(case.found[metric]) + len(case.against[metric])

@@ -6,7 +6,7 @@ Pure. Scores are plain doubles computed by the formulas as written.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
@@ -92,17 +92,6 @@ class Policy(NamedTuple):
         if match == "semantic":
             recorded |= {"similarity": float(similarity or SIMILARITY), "model": semantic.model_digests()}
         return cls(recorded)
-
-    @property
-    def strict_ah(self) -> bool:
-        """Whether one forbidden term is enough for a score of 0."""
-        return bool(self.recorded["strict_ah"])
-
-    @property
-    def archetypes(self) -> Collection[str]:
-        """The archetypes with thresholds of their own."""
-        own: JsonObject = self.recorded["archetype_thresholds"]
-        return own.keys()
 
     def weights_for(self, archetype: str) -> Mapping[str, float]:
         """Return the weights for the cases of an archetype."""
@@ -216,7 +205,7 @@ def score_case(case: Case, policy: Policy) -> Result:
             found[metric], missing[metric] = _split(needles, [needle in matching for needle in needles])
     scores = {
         "CR": _recall(found["CR"], case.must_find_signals),
-        "AH": _harmlessness(found["AH"], case.forbidden_terms, strict=policy.strict_ah),
+        "AH": _harmlessness(found["AH"], case.forbidden_terms, strict=policy.recorded["strict_ah"]),
         "AC": _recall(found["AC"], case.must_contain_phrases),
     }
     return Result(
