@@ -95,10 +95,7 @@ def _group_agreement(group: TagFigures) -> Share:
     return _agreement("Label accuracy", group.labels, "no case has labels")
 
 
-_FAIL_ON = {
-    "run": ("--max-unexpected-failures", "--fail-on"),
-    "eval": ("--fail-on", "--max-unexpected-failures"),
-}
+_FAIL_ON = {"run": ("--max-unexpected-failures", "--fail-on"), "eval": ("--fail-on", "--max-unexpected-failures")}
 
 
 class Limits(Group):

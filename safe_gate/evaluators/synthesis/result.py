@@ -434,5 +434,4 @@ def _agreed(counts: Mapping[str, Mapping[str, int]]) -> int:
 
 
 def _interval(part: int, whole: int) -> Estimate | None:
-    """Return a share with its 95 % Wilson interval, None of nothing."""
     return Estimate(part / whole, *wilson(part, whole)) if whole else None

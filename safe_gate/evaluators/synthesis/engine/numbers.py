@@ -164,7 +164,6 @@ class Helplines:
 
 
 def _any_of(words: Iterable[str]) -> str:
-    """Return a pattern of any of some words."""
     return rf"(?<!\w)(?:{'|'.join(map(re.escape, sorted(words, key=lambda word: (-len(word), word))))})(?!\w)"
 
 
@@ -233,7 +232,6 @@ class Numbers:
                     yield Match(rule, found.start, found.end, clause, by)
 
     def _find_numbers(self, text: str) -> Iterator[_Number]:
-        """Yield the numbers of a text, whether they are named as help or not."""
         run: list[_Number] = []
         for group in _GROUP.finditer(text):
             if len(run) == LONG or (run and not _BETWEEN.fullmatch(text, run[-1].end, group.start())):

@@ -118,7 +118,6 @@ def _parse_gap(gap: re.Match[str]) -> Gap:
 
 
 def _group_single_words(options: Sequence[Sequence_]) -> _Options:
-    """Return options with those of one word apart."""
     words = frozenset([word for option in options if len(option) == 1 and _is_word(word := option[0])])
     return words, [option for option in options if len(option) != 1 or not _is_word(option[0])]
 
@@ -471,7 +470,6 @@ class Walker:
         return None
 
     def _begin_after(self, words: Sequence[str], start: int) -> _State:
-        """Return what may begin at a token."""
         if start and words[start - 1] not in _STARTERS:
             return self._begin
         return self._begin_clause if start and words[start - 1] in _AFTER_THESE else self._begin_strictly

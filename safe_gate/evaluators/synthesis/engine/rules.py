@@ -110,7 +110,6 @@ class Rule:
 
 
 def _inline_classes(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
-    """Return a phrase with some classes replaced by their members."""
     for _ in range(8 if classes and "{" in phrase else 0):
         if not any(name in classes for name in _CLASS.findall(phrase)):
             break
@@ -224,7 +223,6 @@ class Book:
         return found
 
     def _find(self, words: tuple[str, ...]) -> Sequence[RuleHit]:
-        """Return what the phrases of the rules match in a sentence."""
         hits = [
             (rule, hit.start, hit.end)
             for one, rules in self.walkers
