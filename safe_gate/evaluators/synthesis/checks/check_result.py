@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import field
 from typing import Annotated, Any
 
 from safe_gate.evaluators.judged import JudgeVerdict
@@ -17,9 +17,6 @@ Hits = Mapping[str, tuple[Hit, ...]]
 
 Sides = Iterator[tuple[str, Side, tuple[Hit, ...]]]
 """Groups of hits, each with the side that it is on."""
-
-Placing = Callable[[Sequence[Hit]], tuple[Hit, ...]]
-"""Returns hits with their places in a conversation."""
 
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""
@@ -76,10 +73,6 @@ class WordingEvidence:
         """The hits by the kind of requirement."""
         return ((one.kind, one.side, one.hits) for one in self.asked)
 
-    def placed(self, place: Placing) -> WordingEvidence:
-        """Return the evidence with its hits elsewhere."""
-        return WordingEvidence(tuple(replace(one, hits=place(one.hits)) for one in self.asked))
-
 
 @record
 class ClauseEvidence:
@@ -101,11 +94,6 @@ class ClauseEvidence:
         only = {group: some for group, some in self.applies.items() if group not in speaking}
         for side, groups in ((Side.NEITHER, only), (Side.FOR, self.favour), (Side.AGAINST, self.against)):
             yield from ((group, side, some) for group, some in groups.items())
-
-    def placed(self, place: Placing) -> ClauseEvidence:
-        """Return the evidence with its hits elsewhere."""
-        applies, favour, against = (_place_groups(side, place) for side in (self.applies, self.favour, self.against))
-        return replace(self, applies=applies, favour=favour, against=against)
 
 
 @codec.whole
@@ -135,10 +123,6 @@ class PivotEvidence:
         for group, some in self.groups.items():
             side = Side.FOR if group in IN_FAVOUR else Side.AGAINST
             yield group, Side.NEITHER if group == "vulnerability" else side, some
-
-    def placed(self, place: Placing) -> PivotEvidence:
-        """Return the evidence with its hits elsewhere."""
-        return replace(self, groups=_place_groups(self.groups, place))
 
     def count(self, *groups: str) -> int:
         """Return how many hits some groups have."""
@@ -304,7 +288,3 @@ class Agreement:
 def count_hits(groups: Hits) -> int:
     """Return how many hits several groups have."""
     return sum(map(len, groups.values()))
-
-
-def _place_groups(groups: Hits, place: Placing) -> Hits:
-    return {group: place(hits) for group, hits in groups.items()}

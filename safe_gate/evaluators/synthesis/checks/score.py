@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -200,54 +201,46 @@ def _judge_turn(case: Case, every: Sequence[Requirement], rules: Rules) -> Judge
     A check is not applicable to a text in another language, which it cannot read. The profile `spec` judges it anyway:
     the specification does not mention languages.
     """
-    turn = Turn(case.user, case.assistant, rules)
+    talk = case.talk
+    turn = Turn(case.user, case.assistant, rules, place=talk and partial(place_hit, reply=talk.reply, read=talk.asked))
     language = {field: rules.languages.language(text.text) for field, text in turn.texts.items()}
     checks = {
         name: _not_judged(check, rules)
         if rules.by_clause and is_not_english(check.reads, language)
-        else _judge_in_conversation(case.talk, check, turn)
+        else _judge_in_conversation(talk, check, turn)
         for name, check in rules.checks.items()
         if name in case.checks
     }
     if every:
-        found = wording.judge_wording(every, turn.texts["assistant"], is_wordless=turn.is_wordless("assistant"))
-        checks = sorted_checks({**checks, WORDING: _place_result(found, case.talk, ()) if case.talk else found})
+        reply, field = turn.texts["assistant"], field_of(talk.reply.number) if talk else "assistant"
+        found = wording.judge_wording(every, reply, field, is_wordless=turn.is_wordless("assistant"))
+        checks = sorted_checks({**checks, WORDING: found})
     return language, checks, turn.texts["assistant"].disguised
 
 
 def _judge_in_conversation(talk: Talk | None, check: Check, turn: Turn) -> CheckResult:
-    """Return a check's findings in a turn. In a conversation, hits are placed in its messages.
+    """Return a check's findings in a turn.
 
     A check that applies only to some messages looks further back if it does not apply to the answered ones.
     """
     found = judge_check(check, turn)
-    if talk is None:
+    if talk is None or found.applicable or check.decides not in STAYING:
         return found
-    if check.decides in STAYING and not found.applicable:
-        for message in talk.earlier:
-            told = Turn(message.text, "", turn.rules)
-            if not told.counted_by_group(check, check.applies).tells(check.applies):
-                continue
-            if moves_on(turn, told):
+    for message in talk.earlier:
+        told = Turn(message.text, "", turn.rules)
+        if not told.counted_by_group(check, check.applies).tells(check.applies):
+            continue
+        if moves_on(turn, told):
+            break
+        read = (message, *talk.asked)
+        asked_from = len(join_texts((message, Message(0, ""))))
+        place = partial(place_hit, reply=talk.reply, read=read)
+        again = judge_check(check, Turn(join_texts(read), talk.reply.text, turn.rules, asked_from, place))
+        if again.applicable:
+            if isinstance(again.evidence, PivotEvidence) and follows_news(again.evidence, turn, told):
                 break
-            read = (message, *talk.asked)
-            asked_from = len(join_texts((message, Message(0, ""))))
-            again = judge_check(check, Turn(join_texts(read), talk.reply.text, turn.rules, asked_from))
-            if again.applicable:
-                if isinstance(again.evidence, PivotEvidence) and follows_news(again.evidence, turn, told):
-                    break
-                return _place_result(replace(again, is_earlier=True), talk, read)
-    return _place_result(found, talk, talk.asked)
-
-
-def _place_result(result: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckResult:
-    """Return a result with its hits placed in their messages; `read` are the user messages it was found in."""
-
-    def place(hits: Sequence[Hit]) -> tuple[Hit, ...]:
-        return tuple(place_hit(hit, talk.reply, read) for hit in hits)
-
-    evidence = result.evidence if isinstance(result.evidence, JudgeVerdict) else result.evidence.placed(place)
-    return replace(result, evidence=evidence, cancelled=place(result.cancelled))
+            return replace(again, is_earlier=True)
+    return found
 
 
 def wording_of_case(case: Case, rules: Rules) -> tuple[Requirement, ...]:

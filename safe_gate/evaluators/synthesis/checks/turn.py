@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate, chain
@@ -220,11 +220,14 @@ class Rules:
 class Turn:
     """A turn with both texts normalised and read, and what the rules find in them, looked for once.
 
-    The reply answers the message from the character `asked_from` on; what comes before was said earlier.
+    The reply answers the message from the character `asked_from` on; what comes before was said earlier. In a
+    conversation, `place` returns a hit with its place there.
     """
 
-    def __init__(self, user: str, assistant: str, rules: Rules, asked_from: int = 0) -> None:
-        self.rules, self.asked_from = rules, asked_from
+    def __init__(
+        self, user: str, assistant: str, rules: Rules, asked_from: int = 0, place: Callable[[Hit], Hit] | None = None
+    ) -> None:
+        self.rules, self.asked_from, self._place = rules, asked_from, place
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._read: dict[str, Reading] = {}
         self._matches: dict[str, dict[str, list[Match]]] = {}
@@ -293,9 +296,9 @@ class Turn:
         kept = sorted(kept, key=lambda match: match.start)
         cancelled += self._overridden(lost, kept)
         by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
-        hits = {group: tuple(map(self._hit, some)) for group, some in by_group.items()}
+        hits = {group: self._placed(map(self._hit, some)) for group, some in by_group.items()}
         stopped = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
-        return CountedHits(by_group, hits, tuple(stopped))
+        return CountedHits(by_group, hits, self._placed(stopped))
 
     def counted_by_group(self, check: Check, groups: Sequence[str]) -> CountedHits:
         """Return what counts of some groups, overlaps decided within each."""
@@ -386,6 +389,9 @@ class Turn:
     def _hit(self, match: Match) -> Hit:
         field = self.rules.fields[match.rule.group]
         return match.hit(self.texts[field], field)
+
+    def _placed(self, hits: Iterable[Hit]) -> tuple[Hit, ...]:
+        return tuple(map(self._place, hits) if self._place else hits)
 
 
 def _resolve_longest(matches: Sequence[Match]) -> tuple[list[Match], list[tuple[Match, Match]]]:

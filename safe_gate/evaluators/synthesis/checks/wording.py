@@ -70,8 +70,10 @@ def sorted_requirements(value: Mapping[str, Any]) -> dict[str, Any]:
     return found
 
 
-def judge_wording(requirements: Sequence[Requirement], reply: Normalised, *, is_wordless: bool) -> CheckResult:
-    """Return whether a reply contains what it must and nothing that it must not.
+def judge_wording(
+    requirements: Sequence[Requirement], reply: Normalised, field: str = "assistant", *, is_wordless: bool
+) -> CheckResult:
+    """Return whether a reply, in a field of a result, contains what it must and nothing that it must not.
 
     It contains what any of its readings holds. It does not apply to a reply without a word of which nothing is
     required.
@@ -90,7 +92,7 @@ def judge_wording(requirements: Sequence[Requirement], reply: Normalised, *, is_
 
     def judged(one: Requirement) -> Requirement:
         places = sorted({place for asked in one.of for place in spans(*asked)})[:MOST_HITS]
-        quotes = ((reply.original[start:end], "assistant", start, end) for start, end in places)
+        quotes = ((reply.original[start:end], field, start, end) for start, end in places)
         return replace(one, hits=tuple(Hit(one.kind, *quote) for quote in quotes))
 
     return _result([*map(judged, requirements)], is_wordless=is_wordless)
