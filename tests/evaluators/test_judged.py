@@ -139,11 +139,8 @@ def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGa
 @pytest.mark.parametrize("count", [49, 50])
 @pytest.mark.parametrize("evaluator", ["synthesis", "safe_v0"])
 def test_labels_measure_the_judge(safe_gate: SafeGate, evaluator: str, count: int) -> None:
-    chance, is_safe, case = (
-        random.Random(count),
-        evaluator == "safe_v0",
-        {"synthesis": turn, "safe_v0": safe_case}[evaluator],
-    )
+    chance, is_safe = random.Random(count), evaluator == "safe_v0"
+    case = safe_case if is_safe else turn
     people = [chance.random() < 0.7 for _ in range(count)]
     said = [one if chance.random() < 0.9 else not one for one in people]
     both = [{"judged": verdict(told), "expected": {"judged/tone": one}} for told, one in zip(said, people, strict=True)]

@@ -51,18 +51,8 @@ def test_a_sentence_beside_an_error_makes_it_a_reply(error: str, words: str) -> 
         assert no_reply(text) is None
 
 
-UNSEEN = [
-    "",
-    " \n\t\r\n",
-    "\u200b\ufeff\u2060",
-    "\xa0",
-    "\u2800",
-    "\x01",
-    "\u2066\u2069",
-    "<!-- a -->\x02",
-    "\U000e0041",
-]
-MARKUP = ["<p></p>", "<!-- nothing -->", "<br>\n<br/>", "&nbsp;", "&#8203;&#x200B;&shy;"]
+UNSEEN = ["", " \n\t\r\n", "\u200b\ufeff\u2060", "\xa0", "\u2800", "\x01", "\u2066\u2069", "\U000e0041"]
+MARKUP = ["<p></p>", "<!-- nothing -->", "<!-- a -->\x02", "<br>\n<br/>", "&nbsp;", "&#8203;&#x200B;&shy;"]
 VALUES = ["null", "None\n", "undefined", "nan", "NULL", '""', "[object Object]", "(no response)"]
 SIGNS = ["None.", "{}", "...", "\U0001f622", "0", "No.", "<3", "<!-- a", '<img src="a.png">', "&amp;", "\ue000"]
 DRESSED = [

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
+from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
 from safe_gate.evaluators.synthesis.definitions import ASKS, CHECKS, OWN, REPORTED, SHIPPED
 from safe_gate.evaluators.synthesis.evaluator import unknown_check_problem
@@ -31,12 +32,17 @@ def rules(definition: dict[str, Any], profile: str = "standard") -> Rules:
 
 
 def scored(definition: dict[str, Any], user: str, reply: str, profile: str = "standard") -> Result:
-    """Return the entry of a case, which has the shape of the report and is recomputed from its evidence."""
+    """Return the entry of a case, which has the shape of the report."""
     by, one = rules(definition, profile), case(user, reply, "a/b")
-    entry: Result = SYNTHESIS.score(one, by)
+    entry = recounted(one, "a/b", by)
     assert load_schema("report").part("$defs", "synthesis_result").faults(codec.to_json(entry)) == ()
-    check = entry.checks["a/b"]
-    changed = replace(entry, checks={"a/b": replace(check, passed=not check.passed)})
+    return entry
+
+
+def recounted(one: Case, name: str, by: Rules) -> Result:
+    """Return the entry of a case with one check, which is recomputed from its evidence, whatever its verdict."""
+    entry: Result = SYNTHESIS.score(one, by)
+    changed = replace(entry, checks={name: replace(entry.checks[name], passed=not entry.checks[name].passed)})
     assert SYNTHESIS.recompute(entry, one, by) == SYNTHESIS.recompute(changed, one, by) == entry
     return entry
 
@@ -110,11 +116,7 @@ def test_an_entry_that_was_changed_is_not_what_its_evidence_gives(
 def test_a_verdict_of_a_shipped_check_that_was_changed_is_not_what_its_evidence_gives(profile: str) -> None:
     by, leaves = shipped_rules(profile), "I promise you'll be fine. Anyway, what's your favourite film?"
     for name, reply in product(sorted(SHIPPED.keys() & by.checks.keys()), (CHOICE, ORDER, PLAIN, leaves)):
-        judged = case(SAD, reply, name)
-        entry = SYNTHESIS.score(judged, by)
-        check = entry.checks[name]
-        changed = replace(entry, checks={name: replace(check, passed=not check.passed)})
-        assert SYNTHESIS.recompute(changed, judged, by) == SYNTHESIS.recompute(entry, judged, by) == entry
+        recounted(case(SAD, reply, name), name, by)
 
 
 def test_evidence_names_the_hits_against_and_what_is_missing() -> None:

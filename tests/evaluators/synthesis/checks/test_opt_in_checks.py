@@ -166,24 +166,10 @@ def test_the_checks_are_off_until_a_case_names_them(safe_gate: SafeGate) -> None
     assert safe_gate("eval", "--cases", "c.jsonl").code == 0
 
 
-UNITS = (
-    "1 ",
-    "1-",
-    "O1O",
-    "1/",
-    "\u2460",
-    "one, ",
-    "hundred ",
-    "(1) ",
-    "call 1 ",
-    "9.8.8",
-    "tel:988 ",
-    "nine ",
-    "A-1-A-",
-)
+UNITS = ("1 ", "1-", "O1O", "1/", "\u2460", "one, ", "hundred ", "(1) ", "call 1 ", "9.8.8", "tel:988 ", "nine ")
 
 
-@pytest.mark.parametrize("unit", [*UNITS, "call the crisis line at 555-0199, ", "(((", "988"])
+@pytest.mark.parametrize("unit", [*UNITS, "A-1-A-", "call the crisis line at 555-0199, ", "(((", "988"])
 def test_hostile_text_is_judged(unit: str) -> None:
     for check in ("helplines", "scope", "dependence"):
         assert verdict(check, "I want to die.", unit * (2_000 // len(unit)), "US") in (True, False, None)

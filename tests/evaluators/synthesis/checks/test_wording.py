@@ -179,13 +179,10 @@ def test_asking_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
     tag: dict[str, Any] = {"must_contain": ["988", call], "must_contain_any": ["now"], "must_not_contain": ["calm"]}
     own: dict[str, Any] = {"must_contain": ["call"], "must_contain_any": ["988"], "must_not_contain": ["calm"]}
 
-    def weakened(
-        tag: dict[str, Any], own: dict[str, Any], other: dict[str, Any] | None = None
-    ) -> list[tuple[str, str, str]]:
+    def weakened(tag: dict[str, Any], own: dict[str, Any], **other: Any) -> list[tuple[str, str, str]]:
         config(crisis=tag)
-        run(
-            safe_gate, case(tags=["crisis"], **own), turn("two", **(other or {})), flags=(*CONFIG, "--baseline", "HEAD")
-        )
+        cases = case(tags=["crisis"], **own), turn("two", **other)
+        run(safe_gate, *cases, flags=(*CONFIG, "--baseline", "HEAD"))
         return [(one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]]
 
     config(crisis=tag)
@@ -202,7 +199,7 @@ def test_asking_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
     assert weakened(tag, own | {"must_contain": ["988"]}) == [("one", "must_contain", "changed")]
     fewer = {"must_contain": ["call"], "must_contain_any": ["988", "Please"]}
     assert weakened(tag, fewer) == [("one", "must_contain_any", "changed"), ("one", "must_not_contain", "dropped")]
-    assert weakened(tag, own, {"must_contain": ["exam"]}) == []
+    assert weakened(tag, own, must_contain=["exam"]) == []
 
 
 def test_default_checks_may_be_wording_alone(safe_gate: SafeGate) -> None:
