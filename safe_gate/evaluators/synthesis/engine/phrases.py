@@ -131,7 +131,6 @@ Label = str | frozenset[str]
 """What leads from a place to another: a word, one of several words, or the sign `$`."""
 
 _CLAUSE_END, _ENDS, _GAPS = range(3)  # the number of the label `$`, and what stands for labels: see `Network`
-_LAST = -1  # a label that the end of a sentence has besides
 _BEGINNINGS = 3  # so many places begin a list's phrases: anywhere, where a clause starts, and with nothing before it
 _NUMBER = "<num>"
 _DEEPEST = 8  # a class may name another one
@@ -336,17 +335,9 @@ class _State(dict[_Meaning, "_State | None"]):
         if not self.labels.isdisjoint(meaning):
             leading = map(self._targets.__getitem__, self.labels & meaning)
             found = automaton.state(frozenset(chain.from_iterable(leading)))
-            if _LAST in meaning:  # nothing follows
-                found = found.without_transitions() if found.ends else None
         if automaton.room:
             automaton.room -= 1
             self[meaning] = found
-        return found
-
-    def without_transitions(self) -> _State:
-        """Return a state with the phrases that end here, from which nothing leads on."""
-        found = _State(self._automaton, ())
-        found.ends, found.is_plain = self.ends, False
         return found
 
 
@@ -407,7 +398,7 @@ class Automaton:
     def _meaning(self, word: str) -> _Meaning:
         """Return the labels that take a word. Words with the same ones share them."""
         if not word:
-            return frozenset({_CLAUSE_END, _LAST})
+            return frozenset({_CLAUSE_END})
         named = [word, "is"] if word == "'s" else [word]  # a noun's 's may be either
         if word[0].isdigit():
             named.append(_NUMBER)
@@ -437,7 +428,7 @@ class Walker:
         starts: Container[int] = {0, *compress(count(1), map(_STARTERS.__contains__, words))}  # of clauses
         if self._begin.gaps:  # a phrase begins with a gap
             starts = range(len(words))
-        for start, first in enumerate(map(self._begin.__getitem__, walk.meanings)):
+        for start, first in enumerate(map(self._begin.__getitem__, walk.meanings[:-1])):
             state, at = (self._begin_after(words, start), start) if start in starts else (first, start + 1)
             if state is not None and state.is_plain:
                 state, at = after(state, walk.meanings[at]), at + 1
@@ -479,8 +470,8 @@ class _Walk:
     """Walks through tokens, and the states behind gaps from which each goes on, each once."""
 
     def __init__(self, words: Sequence[str], meanings: Cache[str, _Meaning]) -> None:
-        self.meanings = [*map(meanings.__getitem__, words)]
-        self._stops = [*compress(count(), map(_STOPS.__contains__, words))]
+        self.meanings = [*map(meanings.__getitem__, words), frozenset[int]()]  # behind the end is nothing
+        self._stops = [*compress(count(), map(_STOPS.__contains__, words)), len(words)]
         self._pending: deque[tuple[_State, int]] = deque()
         self._seen: set[tuple[_State, int]] = set()
 
