@@ -168,18 +168,14 @@ def _token_ids(text: str, words: Mapping[str, int]) -> list[int]:
 
 
 def _split_words(text: str) -> Sequence[str]:
-    plain = list[str]()
-    for char in unicodedata.normalize("NFD", _without_controls(text[: _MOST_TOKENS * _LONGEST_WORD])):
+    """Return the words of a text without control characters; blanks of any kind separate them."""
+    cut, plain = text[: _MOST_TOKENS * _LONGEST_WORD].replace("\ufffd", ""), list[str]()
+    shown = (char for char in cut if char.isspace() or unicodedata.category(char)[0] != "C")
+    for char in unicodedata.normalize("NFD", "".join(shown)):
         if unicodedata.category(char) != "Mn":
             lowered = char.lower()
             plain.append(f" {lowered} " if _stands_alone(char) else lowered)
     return "".join(plain).split()
-
-
-def _without_controls(text: str) -> str:
-    """Return a text without control characters; blanks of any kind stay apart."""
-    kept = (char for char in text if char.isspace() or unicodedata.category(char)[0] != "C")
-    return "".join(kept).replace("\ufffd", "")
 
 
 def _stands_alone(char: str) -> bool:
