@@ -6,7 +6,7 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from heapq import nsmallest
 from typing import Annotated, Any, TypeVar
@@ -217,6 +217,10 @@ def _vacuous(number: int, total: int) -> VacuousScores:
     return VacuousScores(total, number, share(number, total))
 
 
+def _min_pass_rate(measure: Callable[[Any], Share]) -> Rule:
+    return Rule("min-pass-rate", "safe_v0", measure, forgives=always, finds=ANY_SEVERITY)
+
+
 def _passed(passed: int, total: int) -> Share:
     return Share("Pass rate", passed, total, f"{passed} of {plural(total, 'SAFE v0 case')} labelled Pass")
 
@@ -243,13 +247,7 @@ class Limits(Group):
 
 
 rules = (
-    Rule(
-        "min-pass-rate",
-        "safe_v0",
-        lambda part: _passed(part.rates.labels[Label.PASS], part.total_cases),
-        forgives=always,
-        finds=ANY_SEVERITY,
-    ),
+    _min_pass_rate(lambda part: _passed(part.rates.labels[Label.PASS], part.total_cases)),
     Rule(
         "max-fail-labels",
         "safe_v0",
@@ -269,15 +267,7 @@ rules = (
 )
 """The rules on all cases; each is named as its option."""
 
-group_rules = (
-    Rule(
-        "min-pass-rate",
-        "safe_v0",
-        lambda group: _passed(group.passed, group.cases),
-        forgives=always,
-        finds=ANY_SEVERITY,
-    ),
-)
+group_rules = (_min_pass_rate(lambda group: _passed(group.passed, group.cases)),)
 """The rules on the cases of one archetype, on its figures in `by_archetype`."""
 
 pass_counting_settings = ()
