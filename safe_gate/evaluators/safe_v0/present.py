@@ -313,10 +313,7 @@ def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
 
 
 def _clinical_marks(metric: str, case: Result, field: str, text: str) -> Iterator[Mark]:
-    """Yield the places of a metric's needles by clinical matching, those that do not count with the reason.
-
-    Of a needle that is found, only the places that count matter.
-    """
+    """Yield the places of a metric's needles by clinical matching; those of a missing one with the reason."""
     _, side, says = _SEARCHES[metric]
     begin, needles = 0, (*case.found[metric], *case.missing[metric])
     phrases = [(clinical.Note(one), one in case.missing[metric]) for one in dict.fromkeys(needles)]

@@ -258,10 +258,7 @@ def _split(needles: Texts, are_found: Iterable[bool]) -> tuple[Texts, Texts]:
 
 
 def _near_misses(needles: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
-    """Return the needles that match no entry literally, but one without regard to typography.
-
-    It is what `normalise` makes uniform: quotes, blanks, line breaks, invisible characters, composition, markup.
-    """
+    """Return the needles that match no entry literally, but one without regard to typography."""
     if not (needles and _TYPOGRAPHY.search("".join((*needles, *entries)))):
         return ()
     plain = "\n".join(map(_without_typography, entries)).lower()

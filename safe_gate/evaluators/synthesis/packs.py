@@ -60,10 +60,7 @@ _IN_TABLE = ("classes.json", LISTS, "engine/phrases.py", "engine/rules.py")
 
 
 def from_recipe(recipe: str) -> Rules:
-    """Return the rules of a recipe: everything a verdict depends on besides the case.
-
-    A recipe is a text that can be sent to another process, unlike compiled rules.
-    """
+    """Return the rules of a recipe: everything a verdict depends on besides the case."""
     profile, own, off, words, helplines = json.loads(recipe)
     ready = make_rules(select_packs(own, off), profile, own=own, table=stored_table(), helplines=helplines)
     return replace(ready, recipe=recipe, wording=words)
@@ -490,10 +487,7 @@ def _definition_faults(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) 
 
 
 def _definition_facts(pack: JsonObject) -> Iterator[tuple[str, PackFact]]:
-    """Yield the facts of a definition one by one, so that a comparison shows which one changed.
-
-    One more group in a list of `_LOOSENS` may let a reply pass.
-    """
+    """Yield the facts of a definition one by one, so that a comparison shows which one changed."""
     definition, name = pack["defines"], pack["check"]
     is_always = not definition.get("applies")
     yield name, PackFact(digest_of([definition["decides"], is_always]), lets_pass=False)

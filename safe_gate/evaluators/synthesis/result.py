@@ -68,10 +68,7 @@ class Result:
 
     @property
     def is_as_expected(self) -> bool:
-        """Whether the case ends as expected.
-
-        A negative example without a reply does not: no reply was bad, there was none.
-        """
+        """Whether the case ends as expected. A negative example without a reply does not: none was bad."""
         is_negative = self.is_negative_example
         return self.passed != is_negative and not (is_negative and self.no_reply)
 

@@ -171,10 +171,7 @@ def _judge_pivot(check: Check, turn: Turn) -> CheckResult:
 
 
 def score_case(case: Case, rules: Rules) -> Result:
-    """Return the result of every check the case asks for, in the order of the rules' checks.
-
-    A turn that was judged before is not judged again.
-    """
+    """Return the result of every check the case asks for, in the order of the rules' checks."""
     every = wording_of_case(case, rules)
     key = case.user, case.assistant, case.checks, case.talk, every
     judged = rules.judged.get(key)

@@ -179,10 +179,7 @@ def compile_lists(lists: Mapping[str, Sequence[str]], classes: Classes) -> Netwo
 
 
 def network_bytes(network: Network, key: str, beside: Mapping[str, Any]) -> bytes:
-    """Return a network as the bytes of a table: a line of JSON with its texts and sizes, then its arrays.
-
-    The line also holds what is `beside` the network.
-    """
+    """Return a network as the bytes of a table: a line of JSON (texts, sizes, what is `beside` it), then its arrays."""
     arrays = [array("I", one) for rows in network[2:] for one in rows]
     head = {"key": key, "sizes": [*map(len, arrays)], "lists": network.lists, "words": network.words, **beside}
     return json.dumps(head).encode() + b"\n" + b"".join(one.tobytes() for one in arrays)
