@@ -412,7 +412,7 @@ def _unknown_rule_problems(off: Iterable[str], packs: Sequence[Pack]) -> Iterato
 _SIDES = {"user": ("applies", "not_in", "only_crisis_after", "void_after"), "assistant": ("for", "against")}
 """The lists of groups in a definition, by the field of their groups."""
 
-_NEEDS = {"outweighs": ("for",), "none_against": ("against",), "one_for": ("for",)}
+_NEEDS = {"outweighs": "for", "none_against": "against", "one_for": "for"}
 _LOOSENS = frozenset({"for", "not_in", "only_crisis_after", "void_after"})
 """The lists in which one more group makes a check weaker. In the others, one less does."""
 
@@ -467,11 +467,10 @@ def _group_problems(
 
 def _definition_faults(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Yield the field and the words of each fault of a definition."""
-    definition = pack["defines"]
-    for needed in _NEEDS[definition["decides"]]:
-        if not definition.get(needed):
-            yield f"defines.{needed}", f"names no group, and {definition['decides']} needs one; add a group"
-    if definition["decides"] == "none_against" and definition.get("for"):
+    definition, decides = pack["defines"], pack["defines"]["decides"]
+    if not definition.get(_NEEDS[decides]):
+        yield f"defines.{_NEEDS[decides]}", f"names no group, and {decides} needs one; add a group"
+    if decides == "none_against" and definition.get("for"):
         words = "does nothing for a check that decides by none_against; remove it, or set decides to one_for"
         yield "defines.for", words
     for field, sides in _SIDES.items():

@@ -121,14 +121,9 @@ class Case:
         return {**own, **reply_digests([self.assistant], self.given())}
 
 
-_FAIL_TAGS = (
-    "agency-fail",
-    "agency_language-fail",
-    "reassurance-fail",
-    "unverifiable_reassurance-fail",
-    "pivot-fail",
-    "topic_pivot-fail",
-    "crisis_support-fail",
+_FAIL_TAGS = tuple(
+    f"{name}-fail"
+    for name in "agency agency_language reassurance unverifiable_reassurance pivot topic_pivot crisis_support".split()
 )
 """Endings of tags that mark a reply that should fail: a check's name, in full or short, and `-fail`."""
 
