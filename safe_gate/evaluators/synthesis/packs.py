@@ -63,7 +63,7 @@ def from_recipe(recipe: str) -> Rules:
     """Return the rules of a recipe: everything a verdict depends on besides the case."""
     profile, own, off, words, helplines = json.loads(recipe)
     ready = make_rules(select_packs(own, off), profile, own=own, table=stored_table(), helplines=helplines)
-    return replace(ready, recipe=recipe, wording=words)
+    return replace(ready, wording=words)
 
 
 def shipped_rules(profile: str) -> Rules:

@@ -192,9 +192,8 @@ class Rules:
     `books` are the rules by what `book_of` says, `numbers` those on numbers. `fields` has the field of each group.
     Under the profile `spec` each hit counts, and every language is judged. Otherwise (`by_clause`) a clause counts once
     for its group. Then texts in another language are not judged, and text written on request does not count. `wording`
-    has, by tag, what replies of cases with the tag must and must not contain. `recipe` identifies the inputs that the
-    rules were made from. `words` are the words that occur in rules. `judged` keeps judged turns; a copy with other
-    rules starts without any.
+    has, by tag, what replies of cases with the tag must and must not contain. `words` are the words that occur in
+    rules. `judged` keeps judged turns; a copy with other rules starts without any.
     """
 
     books: Mapping[str, Book]
@@ -205,7 +204,6 @@ class Rules:
     fields: Mapping[str, str]
     by_clause: bool
     wording: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    recipe: str = ""
     words: Container[str] = frozenset()
     judged: dict[TurnKey, Judged] = field(init=False, default_factory=dict)
 
