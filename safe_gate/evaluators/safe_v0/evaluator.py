@@ -257,8 +257,9 @@ class SafeV0(Evaluator):
         return judged.label_faults(case, case.get("expected", {}), "expected")
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
+        names = "thresholds", "weights", "strict_ah", "safe_match", "archetypes"
         Policy.of(settings)  # raises where a model is needed and not there
-        return json.dumps({name: settings[name] for name in Settings.weaker})
+        return json.dumps({name: settings[name] for name in names})
 
     def compile(self, recipe: str) -> Any:
         return Policy.of(json.loads(recipe))
