@@ -178,9 +178,8 @@ def score_case(case: Case, rules: Rules) -> Result:
     language, checks, disguised = judged
     if case.judged:
         told = {name: CheckResult(one.passed, applicable=True, evidence=one) for name, one in case.judged.items()}
-        checks = sorted_checks({**checks, **told})
-    negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
-    return build_result(case, language, checks, negative, disguised)
+        checks = {**checks, **told}
+    return build_result(case, language, checks, disguised, rules)
 
 
 _MOST_TURNS, _LONGEST_TURN = 1_000, 2_000
@@ -205,8 +204,7 @@ def _judge_turn(case: Case, every: Sequence[Requirement], rules: Rules) -> Judge
     }
     if every:
         reply, field = turn.texts["assistant"], field_of(talk.reply.number) if talk else "assistant"
-        found = wording.judge_wording(every, reply, field, is_wordless=turn.is_wordless("assistant"))
-        checks = sorted_checks({**checks, WORDING: found})
+        checks[WORDING] = wording.judge_wording(every, reply, field, is_wordless=turn.is_wordless("assistant"))
     return language, checks, turn.texts["assistant"].disguised
 
 
@@ -237,31 +235,21 @@ def _judge_in_conversation(talk: Talk | None, check: Check, turn: Turn) -> Check
 
 def wording_of_case(case: Case, rules: Rules) -> tuple[Requirement, ...]:
     """Return the requirements of a case and its tags on the reply's wording."""
-    if not (case.wording or rules.wording):
-        return ()
     of_tags = (
         one for tag in dict.fromkeys(case.tags) for one in wording.requirements_of(rules.wording.get(tag, {}), tag)
     )
     return (*wording.requirements_of(case.wording), *of_tags)
 
 
-def sorted_checks(checks: Mapping[str, CheckResult]) -> dict[str, CheckResult]:
-    """Return the results of checks in the order of the report."""
-    return {name: checks[name] for name in sort_checks(checks)}
-
-
 def build_result(
-    case: Case,
-    language: Mapping[str, Language],
-    checks: Mapping[str, CheckResult],
-    is_negative_example: bool,
-    disguised: int,
+    case: Case, language: Mapping[str, Language], checks: Mapping[str, CheckResult], disguised: int, rules: Rules
 ) -> Result:
     """Return the result of a case from the results of its checks. A few `disguised` letters do not count."""
+    checks = {name: checks[name] for name in sort_checks(checks)}
     return Result(
         id=case.id,
         passed=all(check.passed for check in checks.values()),
-        is_negative_example=is_negative_example,
+        is_negative_example=is_negative(case.tags, "standard" if rules.by_clause else "spec", checks),
         tags=case.tags,
         language=language,
         checks=checks,
@@ -298,12 +286,9 @@ def recount(result: Result, case: Case, rules: Rules) -> Result:
         if name in case.checks
     }
     if every := wording_of_case(case, rules):
-        checks = sorted_checks({**checks, WORDING: wording.recount_wording(every, found.get(WORDING))})
-    if case.judged:
-        told = {name: _told_again(one, found.get(name)) for name, one in case.judged.items()}
-        checks = sorted_checks({**checks, **told})
-    negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
-    return build_result(case, language, checks, negative, result.disguised_letters)
+        checks[WORDING] = wording.recount_wording(every, found.get(WORDING))
+    checks |= {name: _told_again(one, found.get(name)) for name, one in case.judged.items()}
+    return build_result(case, language, checks, result.disguised_letters, rules)
 
 
 def _told_again(verdict: JudgeVerdict, shown: CheckResult | None) -> CheckResult:

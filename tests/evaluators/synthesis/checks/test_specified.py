@@ -1,6 +1,7 @@
 """Synthesis from the outside: the spec's examples, labels, negative examples."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -148,11 +149,14 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
 ) -> None:
     some = [
         build_result(
-            case("", "", "topic_pivot", id_=str(i), expected={"topic_pivot": label}),
+            replace(
+                case("", "", "topic_pivot", id_=str(i), expected={"topic_pivot": label}),
+                tags=("negative_example",) * negative,
+            ),
             {"user": Language.ENGLISH, "assistant": list(Language)[i % 3]},
             {"topic_pivot": CheckResult(passed, True, WordingEvidence(()))},
-            negative,
-            disguised=0,
+            0,
+            rules(),
         )
         for i, (passed, negative, label) in enumerate(outcomes)
     ]
