@@ -1,9 +1,11 @@
-"""A server that answers byte by byte, without end, and how long a client waits for it."""
+"""Servers on the loopback; one answers byte by byte, without end. How long a client waits for it."""
 
-import socketserver
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from socketserver import BaseRequestHandler
 from threading import Event, Thread
+from typing import Any
 
 import pytest
 
@@ -39,12 +41,30 @@ def limits(monkeypatch: pytest.MonkeyPatch, module: str) -> list[float]:
     return given
 
 
+class QuietHandler(BaseHTTPRequestHandler):
+    """A handler that logs nothing."""
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's parameter
+        pass
+
+
+@contextmanager
+def serving(handler: type[BaseRequestHandler]) -> Iterator[str]:
+    """Give the address of a server, which stops in the end."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            server.shutdown()
+
+
 @contextmanager
 def dripping(at_once: bytes, again: bytes) -> Iterator[str]:
     """Give the address of a server that answers every request so until the test ends."""
     ended = Event()
 
-    class Handler(socketserver.BaseRequestHandler):
+    class Handler(BaseRequestHandler):
         def handle(self) -> None:
             self.request.recv(65_536)
             with suppress(OSError):  # nobody has to listen
@@ -52,13 +72,8 @@ def dripping(at_once: bytes, again: bytes) -> Iterator[str]:
                 while not ended.wait(0.01):  # a pause between drips: without one, this server is a fast one
                     self.request.sendall(again)
 
-    class Server(socketserver.ThreadingTCPServer):
-        daemon_threads = True
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    with serving(Handler) as url:
         try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
+            yield url
         finally:
             ended.set()
-            server.shutdown()

@@ -7,14 +7,12 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path, PurePosixPath
 from select import select
-from threading import Thread
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -25,6 +23,7 @@ from openapi_core.templating.paths.exceptions import PathNotFound
 from openapi_core.testing import MockRequest
 
 from safe_gate.inputs.commit_files import EntryKind
+from tests.support.drips import QuietHandler, serving
 
 if TYPE_CHECKING:
     from tests.support.cases import Ran
@@ -235,8 +234,8 @@ def _listed(tree: Mapping[str, bytes | EntryKind]) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: str(one["path"]))
 
 
-def serve(github: GitHub) -> ThreadingHTTPServer:
-    class Handler(BaseHTTPRequestHandler):
+def handler(github: GitHub) -> type[QuietHandler]:
+    class Handler(QuietHandler):
         def _answer(self) -> None:
             data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
             github.requests.append((self.command, self.path))
@@ -262,30 +261,22 @@ def serve(github: GitHub) -> ThreadingHTTPServer:
 
         do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _answer  # noqa: N815 - the names are http.server's
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's parameter
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    github.url = f"http://127.0.0.1:{server.server_address[1]}"
-    Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    return server
+    return Handler
 
 
 @pytest.fixture
 def start() -> Iterator[Callable[[GitHub], GitHub]]:
     """Start a GitHub; it stops when the test ends, and nobody may have asked what GitHub does not know."""
-    running: list[tuple[GitHub, ThreadingHTTPServer]] = []
+    running: list[GitHub] = []
+    with ExitStack() as servers:
 
-    def run(github: GitHub) -> GitHub:
-        running.append((github, serve(github)))
-        return github
+        def run(github: GitHub) -> GitHub:
+            github.url = servers.enter_context(serving(handler(github)))
+            running.append(github)
+            return github
 
-    yield run
-    for _, server in running:
-        server.shutdown()
-        server.server_close()
-    assert [breach for github, _ in running for breach in github.breaches] == []
+        yield run
+    assert [breach for github in running for breach in github.breaches] == []
 
 
 @pytest.fixture

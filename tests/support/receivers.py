@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from email.message import Message
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
 from typing import Any
 
 from google.protobuf.json_format import MessageToDict
 from opentelemetry.proto.collector.logs.v1.logs_service_pb2 import ExportLogsServiceRequest, ExportLogsServiceResponse
+
+from tests.support.drips import QuietHandler, serving
 
 DROP = 0
 """In place of a status: the connection is cut without an answer."""
@@ -83,10 +83,10 @@ def receiving(*answers: int | tuple[int, Mapping[str, str]], body: bytes = b"") 
     """Give a server on the loopback, which stops in the end."""
     receiver = Receiver(answers=[one if isinstance(one, tuple) else (one, {}) for one in answers], body=body)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(QuietHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:
+        def do_POST(self) -> None:  # noqa: N802 - the name is http.server's
             data = self.rfile.read(int(self.headers["Content-Length"]))
             receiver.posts.append(Post(self.path, self.headers, data))
             status, headers = receiver.answers.pop(0) if receiver.answers else (200, {})
@@ -98,14 +98,5 @@ def receiving(*answers: int | tuple[int, Mapping[str, str]], body: bytes = b"") 
                 self.end_headers()
                 self.wfile.write(receiver.body)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's parameter
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        receiver.url = f"http://127.0.0.1:{server.server_address[1]}"
-        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+    with serving(Handler) as receiver.url:
         yield receiver
-        server.shutdown()
