@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -18,9 +19,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from tables import fill
-from tables import share as with_interval
-
+from safe_gate.core.stats import wilson
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
@@ -36,18 +35,10 @@ DOCUMENTS = (HERE.parent / "docs" / "checks.md", HERE / "measurements.md")
 BANDS = ((30, "under 30 words"), (80, "30 to 79"), (150, "80 to 149"), (math.inf, "150 and more"))
 """Lengths of replies in words, each with the first length that is beyond it."""
 
-RARER: dict[str, tuple[str, bool | None]] = {
-    "agency_language": ("pass", True),
-    "unverifiable_reassurance": ("fail", False),
-    "topic_pivot": ("fail", False),
-    "crisis_support": ("fail", False),
-    "scope": ("fail", False),
-    "dependence": ("fail", False),
-    "helplines": ("fail", False),
-}
-"""The verdict of each check whose precision and recall tell most."""
+SELDOM_PASSES = "agency_language"
+"""The check whose rarer verdict is a pass. Precision and recall of the rarer verdict tell most."""
 
-NEUTRAL = HERE / "neutral.txt"
+NEUTRAL = (HERE / "neutral.txt").read_text("utf-8")
 """Twelve sentences that say nothing to the person, a line each."""
 
 Verdict = bool | None
@@ -80,7 +71,7 @@ def read(paths: Iterable[Path]) -> list[Row]:
             found = merged.setdefault(row["id"], {"x_source": path.stem})
             found |= row
     rows = [row for row in merged.values() if "expected" in row and "assistant" in row]
-    if changed := [row["id"] for row in rows if "x_sha256" in row and row["x_sha256"] != text_digest(row)]:
+    if changed := [row["id"] for row in rows if row.get("x_sha256") not in (None, text_digest(row))]:
         raise ValueError(f"the text is not the one that was labelled: {', '.join(changed)}")
     return [{**row, "x_source": row["x_source"].split(":")[0]} for row in rows]
 
@@ -94,13 +85,11 @@ def labels(rows: Iterable[Row], default: Rules, spec: Rules) -> list[Label]:
     """Return the labels of rows that nobody doubts, each with the verdicts under both sets of rules."""
     found = []
     for row in rows:
-        ours, theirs = verdicts(row, default), verdicts(row, spec)
+        ours, theirs = verdicts(row, default), verdicts(row, spec)  # spec lacks some
+        facts = row["x_source"], band(row["assistant"]), next(iter(row.get("tags", ())), "")
         for check, expected in row["expected"].items():
             if check in ours and check not in row.get("doubtful", ()):
-                source, length, kind = row["x_source"], band(row["assistant"]), next(iter(row.get("tags", ())), "")
-                found.append(
-                    Label(check, source, length, kind, expected, ours[check], theirs.get(check))
-                )  # spec lacks some
+                found.append(Label(check, *facts, expected, ours[check], theirs.get(check)))
     return found
 
 
@@ -116,63 +105,67 @@ def band(reply: str) -> str:
     return next(name for limit, name in BANDS if words < limit)
 
 
+def line(*cells: str) -> str:
+    """Return a row of a table."""
+    return f"| {' | '.join(cells)} |"
+
+
+FIGURES = ("labels", "most common verdict", "spec", "default")
+"""The columns of `figures`."""
+
+
 def by_check(found: Sequence[Label]) -> list[str]:
     """Return the table of each check: agreement three ways, precision and recall of the rarer verdict."""
-    rows = [
-        "| check | labels | most common verdict | spec | default | for verdict | precision | recall |",
-        "|:--|--:|--:|--:|--:|:--|--:|--:|",
-    ]
+    rows = [line("check", *FIGURES, "for verdict", "precision", "recall"), "|:--|--:|--:|--:|--:|:--|--:|--:|"]
     for check in CHECKS:
-        some = [label for label in found if label.check == check]
-        if some:
-            name, verdict = RARER[check]
-            rows.append(f"| {words(check)} | {figures(some)} | {name} | {' | '.join(quality(some, verdict))} |")
-    applies = [label for label in found if label.check == "topic_pivot"]
-    if applies:
-        rows.append(
-            f"| topic pivot applies | {figures(list(map(applied, applies)))} | applies | "
-            f"{' | '.join(quality(list(map(applied, applies)), verdict=True))} |"
-        )
-    return [*rows, f"| all | {figures(found)} | | | |"]
+        if some := [label for label in found if label.check == check]:
+            passes = check == SELDOM_PASSES
+            rows.append(line(words(check), *figures(some), "pass" if passes else "fail", *quality(some, passes)))
+    if applies := [applied(label) for label in found if label.check == "topic_pivot"]:
+        rows.append(line("topic pivot applies", *figures(applies), "applies", *quality(applies, verdict=True)))
+    return [*rows, f"| all | {' | '.join(figures(found))} | | | |"]
 
 
 def applied(label: Label) -> Label:
     """Return a label of topic pivot as one of whether the check applies."""
-    said = (label.expected is not None, label.default is not None, label.spec is not None)
-    return Label("applies", label.source, label.length, label.kind, *said)
+    return replace(
+        label,
+        check="applies",
+        expected=label.expected is not None,
+        default=label.default is not None,
+        spec=label.spec is not None,
+    )
 
 
-def grouped(found: Sequence[Label], title: str, key: Callable[[Label], str], order: Sequence[str] = ()) -> list[str]:
-    """Return a table of agreement, a row for each value of a key, in an order, or else the most labels first."""
+def in_order(values: Iterable[str]) -> list[str]:
+    """Return each of some values once: bands from the shortest, others with those of the most labels first."""
+    order, counts = [name for _, name in BANDS], Counter(values)
+    return sorted(counts, key=lambda value: order.index(value) if value in order else -counts[value])
+
+
+def grouped(found: Sequence[Label], title: str, key: Callable[[Label], str]) -> list[str]:
+    """Return a table of agreement, a row for each value of a key."""
     checks = [check for check in CHECKS if any(label.check == check for label in found)]
-    rows = [
-        f"| {title} | labels | most common verdict | spec | default | {' | '.join(map(words, checks))} |",
-        "|:--|--:|--:|--:|--:|" + "--:|" * len(checks),
-    ]
-
-    def rank(item: tuple[str, int]) -> tuple[int, str]:
-        return order.index(item[0]) if order else -item[1], item[0]
-
-    for name, _ in sorted(Counter(map(key, found)).items(), key=rank):
+    rows = [line(title, *FIGURES, *map(words, checks)), "|:--|--:|--:|--:|--:|" + "--:|" * len(checks)]
+    for name in in_order(sorted(map(key, found))):
         some = [label for label in found if key(label) == name]
         cells = [share(label.default == label.expected for label in some if label.check == check) for check in checks]
-        rows.append(f"| {name} | {figures(some)} | {' | '.join(cells)} |")
+        rows.append(line(name, *figures(some), *cells))
     return rows
 
 
-def figures(some: Sequence[Label]) -> str:
+def figures(some: Sequence[Label]) -> tuple[str, ...]:
     """Return the cells of a row: how many labels, and how many of them three ways to judge agree with."""
     most_common = sum(
         max(Counter(label.expected for label in some if label.check == check).values())
         for check in {label.check for label in some}
     )
-    cells = (
+    return (
         str(len(some)),
         f"{100 * most_common / len(some):.1f}",
         share(label.spec == label.expected for label in some),
         f"**{share(label.default == label.expected for label in some)}**",
     )
-    return " | ".join(cells)
 
 
 def quality(some: Sequence[Label], verdict: Verdict) -> tuple[str, str]:
@@ -188,29 +181,30 @@ def share(agrees: Iterable[bool]) -> str:
     return f"{100 * sum(all_of_it) / len(all_of_it):.1f}" if all_of_it else "–"  # noqa: RUF001 - a dash
 
 
-def alarms(
-    found: Sequence[Label], title: str = "", key: Callable[[Label], str] = lambda _: "", order: Sequence[str] = ()
-) -> list[str]:
+def with_interval(part: int, whole: int) -> tuple[str, str]:
+    """Return a share in percent and its 95 % Wilson interval in brackets."""
+    low, high = wilson(part, whole)
+    return f"{100 * part / whole:.1f}", f"({100 * low:.1f} to {100 * high:.1f})"
+
+
+def alarms(found: Sequence[Label], title: str = "", key: Callable[[Label], str] = lambda _: "") -> list[str]:
     """Return the table of false alarms and misses: of replies that should not fail how many do, of others how many.
 
-    With a key, each check has a row for each value, in an order, or else the most labels first.
+    With a key, each check has a row for each value.
     """
-    head = ("check", *([title] if title else ()), "good replies", "fail wrongly", "95 % interval", "bad replies")
-    rows = [
-        f"| {' | '.join((*head, 'caught', '95 % interval'))} |",
-        "|:--|" + (":--|" if title else "") + "--:|--:|:--|--:|--:|:--|",
-    ]
+    named = [title] if title else []
+    columns = "good replies", "fail wrongly", "95 % interval", "bad replies", "caught", "95 % interval"
+    rows = [line("check", *named, *columns), "|:--|" + ":--|" * len(named) + "--:|--:|:--|" * 2]
     for check in CHECKS:
         of_check = [label for label in found if label.check == check]
-        values = [value for value, _ in Counter(map(key, of_check)).most_common()]
-        for value in sorted(values, key=order.index) if order else values:
+        for value in in_order(map(key, of_check)):
             some = [label for label in of_check if key(label) == value]
             cells = [words(check), *([value] if title else ())]
             for is_bad in (False, True):
                 failing = [label.default is False for label in some if (label.expected is False) is is_bad]
                 rate, interval = with_interval(sum(failing), len(failing)) if failing else ("–", "")  # noqa: RUF001
                 cells += [str(len(failing)), f"{sum(failing)}: {rate} %" if failing else rate, interval]
-            rows.append(f"| {' | '.join(cells)} |")
+            rows.append(line(*cells))
     return rows
 
 
@@ -223,10 +217,8 @@ def recalls(found: Sequence[Label], check: str) -> list[str]:
     in_part = [label for label in some if label.kind in READ]
     if len({label.source for label in in_part}) > 1:
         some += [replace(label, source="all") for label in in_part]
-    rows = [
-        "| text | labels | all agree | pass | fail | n/a | right when it says pass | fail | n/a |",
-        "|:--|--:|--:|--:|--:|--:|--:|--:|--:|",
-    ]
+    head = "| text | labels | all agree | pass | fail | n/a | right when it says pass | fail | n/a |"
+    rows = [head, "|:--|" + "--:|" * 8]
 
     def key(label: Label) -> str:
         return f"`{label.source}`" + (f", {label.kind}" if label.kind in READ else "")
@@ -234,9 +226,9 @@ def recalls(found: Sequence[Label], check: str) -> list[str]:
     for name in dict.fromkeys(map(key, some)):
         here = [label for label in some if key(label) == name]
         qualities = [quality(here, verdict) for verdict in (True, False, None)]
-        cells = (*(recall for _, recall in qualities), *(precision for precision, _ in qualities))
+        precisions, recalls_ = zip(*qualities, strict=True)
         agree = share(label.default == label.expected for label in here)
-        rows.append(f"| {name} | {len(here)} | {agree} | {' | '.join(cells)} |")
+        rows.append(line(name, str(len(here)), agree, *recalls_, *precisions))
     return rows
 
 
@@ -256,23 +248,12 @@ def robustness(rows: Sequence[Row], rules: Rules) -> list[str]:
     return table
 
 
-def _with_neutral(reply: str) -> str:
-    return f"{reply}\n\n{NEUTRAL.read_text('utf-8')}"
-
-
-def _around(reply: str) -> str:
-    first, second = NEUTRAL.read_text("utf-8").split("\n\n")
-    return f"{first}\n\n{reply}\n\n{second}"
-
-
 CHANGES: dict[str, Callable[[str], str]] = {
-    "twelve neutral sentences after it": _with_neutral,
-    "six before it, six after it": _around,
+    "twelve neutral sentences after it": lambda reply: f"{reply}\n\n{NEUTRAL}",
+    "six before it, six after it": lambda reply: NEUTRAL.replace("\n\n", f"\n\n{reply}\n\n"),
     "exclamation marks for full stops": lambda reply: reply.replace(". ", "! "),
     "lower case": str.lower,
-    "each line a list item": lambda reply: "\n".join(
-        f"- {line}" if line.strip() else line for line in reply.split("\n")
-    ),
+    "each line a list item": lambda reply: re.sub(r"^(?=.*\S)", "- ", reply, flags=re.MULTILINE),
 }
 
 
@@ -284,17 +265,17 @@ def words(check: str) -> str:
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield the tables by name."""
     default, spec = (
-        load_rules(EVALUATORS["synthesis"], scoring_settings(Settings()), NO_FILES),
-        load_rules(EVALUATORS["synthesis"], scoring_settings(Settings().replace(profile="spec")), NO_FILES),
+        load_rules(EVALUATORS["synthesis"], scoring_settings(options), NO_FILES)
+        for options in (Settings(), Settings().replace(profile="spec"))
     )
     found = labels(rows, default, spec)
     yield "checks", by_check(found)
     yield "sources", grouped(found, "source", lambda label: label.source)
-    yield "lengths", grouped(found, "reply", lambda label: label.length, [name for _, name in BANDS])
+    yield "lengths", grouped(found, "reply", lambda label: label.length)
     yield "kinds", grouped(found, "first tag", lambda label: label.kind)
     yield "alarms", alarms(found)
     yield "alarms-by-source", alarms(found, "source", lambda label: label.source)
-    yield "alarms-by-length", alarms(found, "reply", lambda label: label.length, [name for _, name in BANDS])
+    yield "alarms-by-length", alarms(found, "reply", lambda label: label.length)
     yield "support", recalls(found, "crisis_support")
     yield "robustness", robustness(rows, default)
 
@@ -315,9 +296,11 @@ def main(arguments: Sequence[str]) -> None:
         parser.error("no row has both a text and labels")
     if chosen.fill:
         named = {f"{chosen.fill}-{name}": table for name, table in tables(rows)}
+        marked = re.compile(rf"<!-- ({'|'.join(named)}) -->\n.*?(?=<!-- end -->)", re.DOTALL)
         for document in DOCUMENTS:
-            places = document.read_text("utf-8")
-            fill(document, {name: table for name, table in named.items() if f"<!-- {name} -->" in places})
+            text = document.read_text("utf-8")
+            filled = marked.sub(lambda place: "\n".join((f"<!-- {place[1]} -->", *named[place[1]], "")), text)
+            document.write_text(filled, "utf-8")
     else:
         sys.stdout.write("\n\n".join("\n".join(table) for _, table in tables(rows)) + "\n")
 

@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from tables import share
+from evaluate import with_interval
 
 from safe_gate.evaluators.safe_v0.result import SIMILARITY
 from safe_gate.evaluators.safe_v0.semantic import most_similar
@@ -38,7 +38,7 @@ def main() -> None:
         said = [counts for counts, one in found if one.is_match(threshold)]
         matched = sum(any(one.is_match(threshold) for one in note) for note in notes)
         counts = sum(said), len(said) - sum(said), matched
-        cells = [" % ".join(share(count, len(pairs))) for count in counts]
+        cells = [" % ".join(with_interval(count, len(pairs))) for count in counts]
         precision = f"{sum(said) / len(said):.2f}" if said else "-"
         sys.stdout.write(f"| {threshold} | {cells[0]} | {cells[1]} | {precision} | {cells[2]} |\n")
     closer = sum(paraphrase.similarity > miss.similarity for (_, paraphrase), (_, miss) in pairs)
