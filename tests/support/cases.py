@@ -49,6 +49,18 @@ def refused(ran: Ran, *words: str) -> str:
     return ran.err
 
 
+def read_json(path: str | Path) -> Any:
+    """Return the value of a file of JSON."""
+    return json.loads(Path(path).read_text("utf-8"))
+
+
+def valid(path: str | Path, schema: str) -> dict[str, Any]:
+    """Return the value of a file of JSON, which fits a schema."""
+    found: dict[str, Any] = read_json(path)
+    assert load_schema(schema).faults(found) == ()
+    return found
+
+
 def write_json(path: str | Path, value: Any) -> Path:
     """Write a value as JSON."""
     Path(path).write_text(json.dumps(value), "utf-8")
@@ -65,8 +77,7 @@ def signed(report: dict[str, Any]) -> dict[str, Any]:
 
 def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:
     """Return the report of a run, by default of the last, which is valid and is written as it was read."""
-    found: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
-    assert load_schema("report").faults(found) == ()
+    found = valid(path, "report")
     assert report_json(read_report(found)) == found
     return found
 

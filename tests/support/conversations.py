@@ -1,10 +1,9 @@
 """Conversations, evaluated."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.cases import SafeGate, refused, turn, write_cases
+from tests.support.cases import SafeGate, read_json, refused, turn, write_cases
 
 SETTINGS = {"default_checks": ["topic_pivot"], "turns": "last", "context": 1, "profile": "standard"}
 TOLD = "I failed my exam and I feel awful about it."
@@ -27,7 +26,7 @@ def evaluated(safe_gate: SafeGate, *cases: dict[str, Any], flags: tuple[str, ...
     write_cases(Path("c.jsonl"), *cases)
     ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json", *flags)
     assert ran.code in (0, 2), ran.err
-    return {one["id"]: one for one in json.loads(Path("o.json").read_text("utf-8"))["results"]}
+    return {one["id"]: one for one in read_json("o.json")["results"]}
 
 
 def case_refused(safe_gate: SafeGate, case: dict[str, Any], words: str) -> None:

@@ -1,11 +1,9 @@
 """Runs that send events."""
 
-import json
-from pathlib import Path
 from typing import Any
 
 from safe_gate.inputs.checked import load_schema
-from tests.support.cases import Ran, SafeGate
+from tests.support.cases import Ran, SafeGate, read_lines
 from tests.support.receivers import Receiver
 
 AT = "2026-01-02T03:04:05Z"
@@ -30,7 +28,7 @@ def to(receiver: Receiver, sink: str = "webhook") -> tuple[str, ...]:
 
 def in_file(path: str = "events.jsonl") -> list[dict[str, Any]]:
     """Return the events of a file, each of which has its shape."""
-    found = [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
+    found = read_lines(path)
     for event in found:
         assert load_schema("event").faults(event) == ()
     return found

@@ -35,32 +35,25 @@ _XS = "{http://www.w3.org/2001/XMLSchema}"
 
 
 class Page(HTMLParser):
-    """A page that a run wrote: its elements, its text but for what scripts show, and the cases of its data."""
+    """A page that a run wrote: its elements, its scripts with their classes, its styles, and its other text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str]]] = []
-        self.words = ""
         self.scripts: list[tuple[str, str]] = []
         self.styles: list[str] = []
-        self._inside = ("", "")
+        self.words = ""
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        attributes = {name: value or "" for name, value in attrs}
-        self.elements.append((tag, attributes))
-        if tag in ("script", "style"):
-            self._inside = (tag, attributes.get("class", ""))
-
-    def handle_endtag(self, tag: str) -> None:
-        self._inside = ("", "") if tag in ("script", "style") else self._inside
+        self.elements.append((tag, {name: value or "" for name, value in attrs}))
 
     def handle_data(self, data: str) -> None:
-        tag, kind = self._inside
-        if tag == "script":
-            self.scripts.append((kind, data))
-        elif tag == "style":
+        _, attributes = self.elements[-1] if self.elements else ("", {})
+        if self.cdata_elem == "script":
+            self.scripts.append((attributes.get("class", ""), data))
+        elif self.cdata_elem == "style":
             self.styles.append(data)
         else:
             self.words += data
@@ -68,11 +61,6 @@ class Page(HTMLParser):
     @property
     def cases(self) -> list[dict[str, Any]]:
         return [json.loads(one) for kind, text in self.scripts if kind == "cases" for one in text.splitlines() if one]
-
-    @property
-    def about(self) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(next(text for kind, text in self.scripts if kind == "about"))
-        return found
 
 
 class Read(NamedTuple):
@@ -84,7 +72,6 @@ class Read(NamedTuple):
     csv: list[dict[str, str]]
     jsonl: list[dict[str, Any]]
     badge: dict[str, Any]
-    html: Page
 
     @property
     def run(self) -> dict[str, Any]:
@@ -106,8 +93,8 @@ def read(folder: str = "reports") -> Read:
             assert not re.search(
                 r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]", text
             ), file
-    others = _junit(folder), _sarif(folder), _gitlab(folder), _csv(folder), _jsonl(folder), _badge(folder)
-    return Read(*others, html(_text(folder, "html")))
+    html(_text(folder, "html"))
+    return Read(_junit(folder), _sarif(folder), _gitlab(folder), _csv(folder), _jsonl(folder), _badge(folder))
 
 
 def _text(folder: str, format_: str, number: int = 0) -> str:
@@ -133,10 +120,7 @@ def html(text: str) -> Page:
         assert tag != "script" or attributes.get("type", "") in ("", "application/json")
     (policy,) = [one["content"] for tag, one in page.elements if one.get("http-equiv") == "Content-Security-Policy"]
     assert policy.startswith("default-src 'none'; ")
-    for kind, texts in {
-        "script": [one for name, one in page.scripts if not name],
-        "style": page.styles,
-    }.items():
+    for kind, texts in {"script": [one for name, one in page.scripts if not name], "style": page.styles}.items():
         sources = [f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in texts]
         assert re.findall(rf"{kind}-src ([^;]*)", policy) == [" ".join(sources)] * bool(sources)
         assert len(texts) <= 1

@@ -162,22 +162,18 @@ class GitHub:
         query = dict(parse_qsl(urlsplit(target).query))
         own = re.fullmatch(r"(.*/issues)/comments/(\d+)", path)
         if (method, path) == ("GET", "/user"):
-            return ok({"login": self.login}) if self.login else Answer(403, '{"message": "Resource not accessible"}')
+            return ok({"login": self.login}) if self.login else says(403, "Resource not accessible")
         if (method, path) == ("GET", COMMENTS):
             return self._page(query)
         if method in ("POST", "PATCH") and len(body["body"]) > self.longest:
-            return Answer(
-                422,
-                '{"message": "Validation Failed", "errors": [{"code": "unprocessable", "message": "body is too long"}]}',
-            )
+            error = {"code": "unprocessable", "message": "body is too long"}
+            return ok({"message": "Validation Failed", "errors": [error]}, 422)
         if (method, path) == ("POST", COMMENTS):
             return ok(self.add(self.login or self.writes_as, body["body"]), 201)
-        if own and method == "PATCH":
-            (comment,) = (comment for comment in self.comments if comment["id"] == int(own[2]))
-            comment["body"] = body["body"]
+        if own and method in ("GET", "PATCH"):
+            comment = next(comment for comment in self.comments if comment["id"] == int(own[2]))
+            comment |= body  # of a PATCH: the text
             return ok(comment)
-        if own and method == "GET":
-            return ok(next(comment for comment in self.comments if comment["id"] == int(own[2])))
         if own and method == "DELETE":
             self.comments = [comment for comment in self.comments if comment["id"] != int(own[2])]
             return Answer(204, "")
@@ -189,17 +185,16 @@ class GitHub:
             return ok([])
         if method == "GET" and (ref := re.fullmatch(rf"/repos/{REPOSITORY}/commits/([^/]+)", path)):
             sha = self.refs.get(unquote(ref[1]))
-            refused = Answer(422, json.dumps({"message": f"No commit found for SHA: {ref[1]}"}))
             parents = [{"sha": one} for one in self.parents.get(sha or "", ())]
             found = {"sha": sha, "commit": {"committer": {"date": self.made_at}}, "parents": parents}
-            return ok(found) if sha else refused
+            return ok(found) if sha else says(422, f"No commit found for SHA: {ref[1]}")
         if method == "GET" and (tree := self.trees.get(path.removeprefix(f"{TREES}/"))) is not None:
             return ok({"tree": _listed(tree), "truncated": False})
         if method == "GET" and path.startswith(BLOBS) and self.accept == "application/vnd.github.raw+json":
             files = (one for tree in self.trees.values() for one in tree.values() if isinstance(one, bytes))
             data = next((one for one in files if blob_id(one) == path.removeprefix(f"{BLOBS}/")), None)
             return NOT_FOUND if data is None else Answer(200, data.decode("utf-8", "surrogateescape"))
-        return Answer(404, '{"message": "Not Found"}')
+        return NOT_FOUND
 
     def _page(self, query: Mapping[str, str]) -> Answer:
         size = min(int(query.get("per_page", "30")), self.page_size)
@@ -209,7 +204,7 @@ class GitHub:
         return ok(self.comments[(page - 1) * size : page * size], headers={"Link": following} if more else {})
 
 
-NOT_FOUND = Answer(404, '{"message": "Not Found"}')
+NOT_FOUND = says(404, "Not Found")
 
 
 def blob_id(data: bytes) -> str:

@@ -1,11 +1,10 @@
 """What an untrusted run leaves behind, and the trusted run that publishes it."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support.cases import Ran
+from tests.support.cases import Ran, read_json, write_json
 from tests.support.github import Answer, outputs
 
 FILE = Path("reports/safe-gate.comment.json")
@@ -28,6 +27,6 @@ class Published:
 
 
 def edit(change: Callable[[dict[str, Any]], Any]) -> None:
-    file = json.loads(FILE.read_text("utf-8"))
+    file = read_json(FILE)
     change(file)
-    FILE.write_text(json.dumps(file), "utf-8")
+    write_json(FILE, file)

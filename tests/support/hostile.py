@@ -17,7 +17,7 @@ from safe_gate.gate.stored import read_report
 from safe_gate.model.report import Origin
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.view import ReportView
-from tests.support.cases import DATA, Ran
+from tests.support.cases import DATA, Ran, read_lines
 from tests.support.formats import ALL
 from tests.support.formats import read as read_reports
 from tests.support.github import outputs
@@ -33,15 +33,11 @@ BLOB = "https://github.com/octo/app/blob/f00d/"
 COMMIT = "https://github.com/octo/app/commit/f00d"
 
 
-def read_jsonl(path: Path) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in path.read_bytes().splitlines()]
-
-
-MANIFEST = read_jsonl(DATA / "hostile" / "manifest.jsonl")
+MANIFEST = read_lines(DATA / "hostile" / "manifest.jsonl")
 # Each attack on its own: what the hostile turns say after their token, without the sentence around it.
 ATTACKS = {
     entry["token"]: case["user"][case["user"].index(entry["token"]) :]
-    for entry, case in zip(MANIFEST, read_jsonl(HOSTILE), strict=True)
+    for entry, case in zip(MANIFEST, read_lines(HOSTILE), strict=True)
 }
 # Names, ids and needles are attacked by these as well: what the manifest's texts do not hold in their first words.
 SHORT_ATTACKS = (

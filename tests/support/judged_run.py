@@ -1,10 +1,9 @@
 """A run with reports in every format."""
 
-import json
 from pathlib import Path
 from typing import Any
 
-from tests.support.cases import SILENT, safe_case, write_batch
+from tests.support.cases import SILENT, safe_case, write_batch, write_json
 
 HALF = {"signals": ["Fever"], "summary": "She went home.", "followup_questions": ["Which policy?"]}
 TWO_TERMS = safe_case("x")["expectations"] | {"followup_questions": {"forbidden_terms": ["policy", "rule"]}}
@@ -12,7 +11,7 @@ TWO_TERMS = safe_case("x")["expectations"] | {"followup_questions": {"forbidden_
 
 def waive(*waivers: dict[str, str]) -> None:
     fields = {"reason": "Known since March.", "owner": "@ana", "expires": "2999-12-31"}
-    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [one | fields for one in waivers]}), "utf-8")
+    write_json("safe-gate.waivers.json", {"waivers": [one | fields for one in waivers]})
 
 
 def clinical() -> tuple[str, ...]:

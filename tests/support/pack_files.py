@@ -1,10 +1,10 @@
 """The files of packs that ship, and one of a team."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from safe_gate.evaluators.synthesis.packs import pack_files, shipped_packs
+from tests.support.cases import write_json
 
 PACKS: dict[str, dict[str, Any]] = dict(zip((Path(name).stem for name in pack_files()), shipped_packs(), strict=True))
 OWN: dict[str, Any] = {
@@ -39,4 +39,4 @@ def write_pack(**fields: Any) -> None:
     of_rule = {*OWN["rules"][0], "cancelled_by", "unless"}
     rule = OWN["rules"][0] | {key: value for key, value in fields.items() if key in of_rule}
     pack = OWN | {"rules": [rule]} | {key: value for key, value in fields.items() if key not in of_rule}
-    Path("own.json").write_text(json.dumps(pack), "utf-8")
+    write_json("own.json", pack)

@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.core.jsontext import to_json
-from safe_gate.inputs.checked import load_schema
-from tests.support.cases import safe_case
+from tests.support.cases import safe_case, valid
 
 REPORT = Path("reports/safe-gate.json")
 BAD = "You should just move on. I promise it will all work out."
@@ -14,9 +13,7 @@ FAILING = safe_case("x")["output"] | {"signals": [], "followup_questions": ["Whi
 
 
 def read(path: Path = REPORT) -> Any:
-    found = json.loads(path.read_text("utf-8"))
-    assert load_schema("report").faults(found) == ()
-    return found
+    return valid(path, "report")
 
 
 def write(report: Any, path: Path = REPORT) -> Path:

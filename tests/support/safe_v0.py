@@ -19,19 +19,9 @@ DEFAULT = policy()
 
 
 def case(**fields: Any) -> Case:
-    default: dict[str, Any] = {
-        "test_id": "t",
-        "concern_id": "c",
-        "batch_id": "b",
-        "archetype": "Unknown",
-        "must_find_signals": (),
-        "forbidden_terms": (),
-        "must_contain_phrases": (),
-        "signals": (),
-        "summary": "",
-        "followup_questions": (),
-        "place": Place("b.json", 1),
-    }
+    names = {"test_id": "t", "concern_id": "c", "batch_id": "b", "archetype": "Unknown", "place": Place("b.json", 1)}
+    lists = "must_find_signals forbidden_terms must_contain_phrases signals followup_questions"
+    default: dict[str, Any] = names | {"summary": ""} | dict.fromkeys(lists.split(), ())
     return Case(**default | fields)
 
 

@@ -1,14 +1,13 @@
 """A run in shards."""
 
 import io
-import json
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
 from safe_gate import cli
-from tests.support.cases import SafeGate
+from tests.support.cases import SafeGate, read_json, write_json
 
 
 def scored(safe_gate: SafeGate, of: int, *flags: str) -> list[str]:
@@ -18,15 +17,14 @@ def scored(safe_gate: SafeGate, of: int, *flags: str) -> list[str]:
     return [f"shards/safe-gate.shard-{index}-of-{of}.json" for index in range(1, of + 1)]
 
 
-def content(file: str) -> Any:
-    return json.loads(Path(file).read_text("utf-8"))
+content = read_json
 
 
 def edit(file: str, change: Callable[[Any], object]) -> None:
     """Change what a shard's file holds."""
     found = content(file)
     change(found)
-    Path(file).write_text(json.dumps(found), "utf-8")
+    write_json(file, found)
 
 
 def refusal(safe_gate: SafeGate, *arguments: str) -> str:

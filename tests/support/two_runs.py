@@ -1,12 +1,10 @@
 """Two sides of a comparison."""
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from safe_gate.inputs.checked import load_schema
-from tests.support.cases import GOOD, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, safe_case, turn, valid, write_batch, write_cases
 
 BAD = "You'll be fine, I promise."
 VIOLATED = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
@@ -24,9 +22,7 @@ def write(*, bad: tuple[str, ...] = (), missing: tuple[str, ...] = (), case: Cal
 
 def compared(path: str) -> dict[str, Any]:
     """Return what `compare --out` wrote, which is valid."""
-    found: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
-    assert load_schema("compared").faults(found) == ()
-    return found
+    return valid(path, "compared")
 
 
 def broken(found: dict[str, Any]) -> set[tuple[str, str]]:

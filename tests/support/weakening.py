@@ -1,16 +1,16 @@
 """Terms of the gate, and a repository whose change weakens them."""
 
 import copy
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from safe_gate.gate.weakening import WEAKER, Terms, weakenings
 from safe_gate.settings import Settings
-from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.git import commit, git
 from tests.support.github import PULL_REQUEST
+from tests.support.safe_v0 import asking
 
 DEFAULTS = {name: Settings().value(name) for name in WEAKER}
 Found = tuple[str, str, str, str]
@@ -39,12 +39,8 @@ PACK: dict[str, Any] = {
 }
 
 
-def needles(*signals: str) -> dict[str, Any]:
-    return {
-        "signal_generation": {"must_find_signals": list(signals)},
-        "event_summary": {"must_contain_phrases": ["went home"]},
-        "followup_questions": {"forbidden_terms": ["policy"]},
-    }
+def needles(*signals: str) -> Any:
+    return asking(signals, ["went home"])
 
 
 def full(**fields: Any) -> dict[str, Any]:
@@ -52,7 +48,7 @@ def full(**fields: Any) -> dict[str, Any]:
 
 
 def configure(config: Mapping[str, Any], path: str = "safe.config.json") -> None:
-    Path(path).write_text(json.dumps(config), "utf-8")
+    write_json(path, config)
 
 
 def put(config: Mapping[str, Any], *turns: dict[str, Any], cases: Any = None, pack: Any = PACK) -> None:
