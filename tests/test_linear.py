@@ -8,14 +8,10 @@ doublings takes 4 times as long, or half as long again where a larger text no lo
 """
 
 import gc
-import json
 import math
-import os
-import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
+from cProfile import Profile
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +28,7 @@ from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support import packs
-from tests.support.cases import REPOSITORY
-from tests.support.counted_calls import calls
+from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.examples import is_thorough
 from tests.support.safe_v0 import policy, scored
 
@@ -59,6 +54,16 @@ def seconds(work: Work, text: str) -> float:
         gc.enable()
 
 
+def calls(work: Work, text: str) -> int:
+    """Return how many functions of Python run, a generator each time that it goes on.
+
+    Functions written in C are not counted: Python 3.11 does not report all calls of them once it has specialised a call.
+    """
+    profile = Profile(builtins=False)
+    profile.runcall(work, text)
+    return sum(one.callcount for one in profile.getstats())
+
+
 def is_linear(work: Work, *units: str, size: int, doublings: int = DOUBLINGS) -> bool:
     """Return whether work on a text, each unit repeated to so many characters, grows no faster than the text."""
     small, large = ("".join((unit * length)[:length] for unit in units) for length in (size, size << doublings))
@@ -66,7 +71,7 @@ def is_linear(work: Work, *units: str, size: int, doublings: int = DOUBLINGS) ->
     for _ in range(ROUNDS):
         fastest = [min(best, seconds(work, text)) for best, text in zip(fastest, (small, large), strict=True)]
         if fastest[1] <= TIME_LIMIT**doublings * fastest[0]:
-            return calls(lambda: work(large)) <= LIMIT**doublings * calls(lambda: work(small))
+            return calls(work, large) <= LIMIT**doublings * calls(work, small)
     return False
 
 
@@ -252,27 +257,11 @@ def test_a_repeated_name_is_found_in_linear_time() -> None:
     assert is_linear(work, "a", size=SIZE)
 
 
-def processor_seconds(cases: Path) -> float:
-    """Return the processor time of a whole `eval`."""
-    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-    command = [sys.executable, "-I", "-m", "safe_gate", "eval", "--cases", str(cases), "--fail-on", "1"]
-    # Not under coverage, which would make the longer run many times as long and the shorter one not.
-    environ = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
-    assert ran.returncode == 0, ran.stderr
-    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
-
-
 @pytest.mark.soak
 @pytest.mark.parametrize("unit", ["what ", "you will be fine. ", "\n"], ids=ascii)
-def test_a_megabyte_that_repeats_itself_costs_no_more_than_eight_small_runs(unit: str, tmp_path: Path) -> None:
-    turn = {"id": "one", "user": "I failed.", "assistant": (unit * 1_000_000)[:1_000_000], "checks": CHECKS}
-    cases = tmp_path / "cases.jsonl"
-    cases.write_text(json.dumps(turn) + "\n", "utf-8")
-    few = many = math.inf
-    for _ in range(5):
-        few = min(few, processor_seconds(REPOSITORY / "examples" / "empathy.jsonl"))
-        many = min(many, processor_seconds(cases))
-        if many <= 8 * few:
-            return
-    pytest.fail(f"{many:.2f} s, and the small run {few:.2f} s")
+def test_a_megabyte_that_repeats_itself_is_evaluated_in_linear_time(unit: str, safe_gate: SafeGate) -> None:
+    def work(text: str) -> None:
+        write_cases(Path("c.jsonl"), turn("one", user="I failed.", assistant=text, checks=CHECKS))
+        assert safe_gate("eval", "--cases", "c.jsonl", "--fail-on", "1").code == 0
+
+    assert is_linear(work, unit, size=250_000, doublings=2)

@@ -1,6 +1,8 @@
 """Memory: what a run holds does not grow with its cases, and what goes to disk comes back as it was."""
 
 import json
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,38 @@ from hypothesis import strategies as st
 from safe_gate.model import spool
 from safe_gate.model.spool import Batch, Spool
 from tests.support.cases import Patch, SafeGate, refused, report, safe_case, short_turn, turn, write_batch, write_cases
-from tests.support.memory import on_linux, peak
+from tests.support.conversations import said
 
-_FEW, _MANY = 300, 3_000
-_MOST = 120 * 1024  # KiB
+_RUN = """
+import sys
+from safe_gate.cli import main
+code = main(sys.argv[1:])
+with open("/proc/self/status") as status:  # a child's ru_maxrss begins with that of its parent
+    (most,) = (line.split()[1] for line in status if line.startswith("VmHWM:"))
+print(code, most, file=sys.stderr)
+"""
+on_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="/proc tells the most memory a process had; /dev/full is full"
+)
+
+
+def peaks(*command: str) -> tuple[tuple[str, int], tuple[str, int]]:
+    """Return of a command on few.jsonl and on many.jsonl the exit code, and the most memory that it had, in KiB."""
+    found = []
+    for name in ("few.jsonl", "many.jsonl"):
+        words = [sys.executable, "-I", "-c", _RUN, *command, name]
+        ran = subprocess.run(words, capture_output=True, text=True, check=True, timeout=300)
+        code, most = ran.stderr.splitlines()[-1].split()
+        found.append((code, int(most)))
+    few, many = found
+    assert few[1] < many[1] + 4096, "both were measured"
+    return few, many
+
+
+def conversation(number: int) -> dict[str, Any]:
+    earlier = f"The {number}th train goes to the sea. " * 4_000
+    messages = said(earlier, "I see.", "It left.", "When?")
+    return {"id": f"case-{number}", "messages": messages, "context": 1, "checks": ["agency_language"]}
 
 
 @pytest.mark.soak
@@ -23,48 +53,34 @@ _MOST = 120 * 1024  # KiB
 @pytest.mark.parametrize(
     "command", [["eval", "--jobs", "1", "--out", "o.json", "--cases"], ["run", "--jobs", "1", "--synthesis-cases"]]
 )
-@pytest.mark.usefixtures("safe_gate")
 def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
-    for count in (_FEW, _MANY):  # every one fails, so that every one is a case to look at
-        write_cases(Path(f"{count}.jsonl"), *(turn(f"case-{n}", assistant="You must go.") for n in range(count)))
-    (few, least), (many, most) = (peak(*command, f"{count}.jsonl") for count in (_FEW, _MANY))
+    for name, count in {"few": 300, "many": 3_000}.items():  # every one fails, so that every one is a case to look at
+        write_cases(Path(f"{name}.jsonl"), *(turn(f"case-{n}", assistant="You must go.") for n in range(count)))
+    (few, least), (many, most) = peaks(*command)
     assert few == many != "0"
-    assert least < most + 4096  # both were measured
-    assert most < min(1.5 * least, _MOST)  # results are in memory up to a bound
+    assert most < min(1.5 * least, 120 * 1024)  # results are in memory up to a bound
 
 
 @pytest.mark.soak
 @on_linux
-@pytest.mark.usefixtures("safe_gate")
 def test_long_earlier_messages_are_not_kept() -> None:
-    def conversation(number: int) -> dict[str, Any]:
-        earlier = f"The {number}th train goes to the sea. " * 4_000
-        said = [("user", earlier), ("assistant", "I see."), ("user", "It left."), ("assistant", "When?")]
-        messages = [{"role": role, "content": content} for role, content in said]
-        return {"id": f"case-{number}", "messages": messages, "context": 1, "checks": ["agency_language"]}
-
-    for count in (20, 200):
-        write_cases(Path(f"{count}.jsonl"), *map(conversation, range(count)))
-    (few, least), (many, most) = (peak("eval", "--jobs", "1", "--cases", f"{count}.jsonl") for count in (20, 200))
+    for name, count in {"few": 20, "many": 200}.items():
+        write_cases(Path(f"{name}.jsonl"), *map(conversation, range(count)))
+    (few, least), (many, most) = peaks("eval", "--jobs", "1", "--cases")
     assert few == many != "3"
-    assert least < most + 4096  # both were measured
     assert most < least + 12 * 1024
 
 
 @pytest.mark.soak
 @on_linux
-@pytest.mark.usefixtures("safe_gate")
 def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
     size = 4 << 20
     one = "The train number {} leaves at six from the north side, and a bus goes to the river on platform {}. "
     long = "".join(one.format(n, n * n) for n in range(size // len(one)))
-    write_cases(Path("short.jsonl"), turn("a"))
-    write_cases(Path("long.jsonl"), turn("a", assistant=long))
-    bound = "--bounds", f"text={2 * size}"
-    (first, least), (second, most) = (
-        peak("eval", "--out", "o.json", *bound, "--cases", f"{name}.jsonl") for name in ("short", "long")
-    )
-    assert "3" not in (first, second)
+    write_cases(Path("few.jsonl"), turn("a"))
+    write_cases(Path("many.jsonl"), turn("a", assistant=long))
+    (few, least), (many, most) = peaks("eval", "--out", "o.json", "--bounds", f"text={2 * size}", "--cases")
+    assert "3" not in (few, many)
     assert most - least < 90 * len(long) / 1024  # 81 here
 
 
