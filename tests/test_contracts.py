@@ -15,10 +15,8 @@ import pytest
 import reference
 import yaml
 
-from safe_gate import __version__, commands
+from safe_gate import __version__
 from safe_gate.core.setting import Setting
-from safe_gate.evaluators.registry import setting_of
-from safe_gate.gate.rules import RULES
 from safe_gate.settings import Settings, settings
 from safe_gate.settings.reading import read
 from tests.support import actionlint
@@ -37,36 +35,25 @@ WRITTEN: dict[Path, Callable[[str], str]] = {
     reference.CONFIG_SCHEMA: reference.config_schema,
     reference.LLMS: lambda _: reference.llms(README),
     architecture.PAGE: architecture.page,
+    **dict.fromkeys((REPOSITORY / "docs").glob("*.md"), reference.page),
 }
 
 
-@pytest.mark.parametrize("file", WRITTEN, ids=lambda file: file.name)
+@pytest.mark.parametrize("file", WRITTEN, ids=lambda file: file.relative_to(REPOSITORY).as_posix())
 def test_what_make_docs_writes_is_up_to_date(file: Path) -> None:
     text = file.read_text("utf-8")
     assert WRITTEN[file](text) == text, f"{file.name} is out of date: run make docs"
 
 
-def test_the_action_has_an_input_for_every_option_and_only_the_token_a_default_that_outranks_the_config() -> None:
+def test_the_actions_have_an_input_for_every_option_and_only_the_token_a_default_that_outranks_the_config() -> None:
     documented = {setting.input: setting.help for setting in settings() if setting.is_input} | reference.OWN_INPUTS
     assert {name: facts["description"] for name, facts in ACTION["inputs"].items()} == documented
     assert {name for name, facts in ACTION["inputs"].items() if "default" in facts} == {"github-token"}
-
-
-def test_the_architecture_has_a_picture_is_short_and_names_files_that_exist() -> None:
-    text = architecture.PAGE.read_text("utf-8")
-    assert "flowchart" in text
-    assert len(text.splitlines()) <= 120
-    for name in re.findall(r"`(\w+/[\w/]*(?:\.py)?)`", text):
-        assert (REPOSITORY / "safe_gate" / name).exists() or (REPOSITORY / name).exists(), name
-    assert reference.LLMS.read_text("utf-8").count("(docs/") > 20
-
-
-def test_the_composite_action_has_the_same_inputs_and_outputs() -> None:
     composite = yaml.safe_load(reference.COMPOSITE.read_text("utf-8"))
-    assert composite["inputs"] == ACTION["inputs"]
-    values = {name: f"${{{{ steps.gate.outputs.{name} }}}}" for name in ACTION["outputs"]}
-    described = {name: facts | {"value": values[name]} for name, facts in ACTION["outputs"].items()}
-    assert composite["outputs"] == described
+    outputs = {
+        name: facts | {"value": f"${{{{ steps.gate.outputs.{name} }}}}"} for name, facts in ACTION["outputs"].items()
+    }
+    assert (composite["inputs"], composite["outputs"]) == (ACTION["inputs"], outputs)
 
 
 def test_the_documents_show_what_explain_prints(safe_gate: SafeGate, monkeypatch: Patch) -> None:
@@ -96,82 +83,56 @@ def test_the_demo_installs_what_a_run_needs_alone_and_ends_with_what_to_try() ->
     assert steps[-1].endswith(": nowhere/bin/safe-gate explain EMP-028 --cases examples/empathy.jsonl'")
 
 
+def resolved(shape: dict[str, Any]) -> dict[str, Any]:
+    """Return a part of the config schema, or what it refers to."""
+    return SCHEMAS["config.schema.json"]["$defs"][shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
+
+
 def test_the_config_schema_has_every_key_of_the_options_and_no_other() -> None:
     by_name = {one.key for one in settings() if one.by_name and one.key}
 
-    def keys(schema: dict[str, Any], path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
-        if "$ref" in schema:
-            schema = SCHEMAS["config.schema.json"]["$defs"][schema["$ref"].rpartition("/")[2]]
-        if "properties" not in schema or path in by_name:
-            return {path}
-        return {found for name, inner in schema["properties"].items() for found in keys(inner, (*path, name))}
+    def keys(shape: dict[str, Any], path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+        properties = resolved(shape).get("properties", {}) if path not in by_name else {}
+        return {found for name, inner in properties.items() for found in keys(inner, (*path, name))} or {path}
 
     assert keys(SCHEMAS["config.schema.json"]) - {("$schema",)} == {s.key for s in settings() if s.key}
 
 
 def test_the_config_schema_bounds_each_key_as_its_setting() -> None:
-    schema = SCHEMAS["config.schema.json"]
-
-    def resolved(shape: dict[str, Any]) -> dict[str, Any]:
-        return schema["$defs"][shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
-
     def bounds(shape: dict[str, Any], one: Setting) -> tuple[Any, Any]:
         low, high = ("exclusiveMinimum", "exclusiveMaximum") if one.excluded else ("minimum", "maximum")
         return shape.get(low), shape.get(high)
 
+    keys = SCHEMAS["config.schema.json"]["properties"]
     for setting in settings():
         if len(setting.key) == 1 and setting.entries:
             for one in setting.entries:
-                shape = schema["properties"][setting.key[0]]
+                shape = keys[setting.key[0]]
                 for part in one.name.split("."):
                     shape = resolved(shape)["properties"][part]
                 assert bounds(resolved(shape), one) == (one.low, one.high), one.name
         elif len(setting.key) == 1 and not setting.by_name:
-            shape = resolved(schema["properties"][setting.key[0]])
+            shape = resolved(keys[setting.key[0]])
             one_of = shape.get("items") or shape.get("else") or shape
             assert tuple(one_of.get("enum", ())) == setting.choices, setting.name
             assert bounds(shape, setting) == (setting.low, setting.high), setting.name
 
 
-@pytest.mark.parametrize("table", reference.TABLES)
-def test_the_tables_of_the_documents_are_those_that_make_docs_writes(table: str) -> None:
-    pages = [name for name, text in DOCS.items() if f"<!-- {table} -->\n" in text]
-    assert len(pages) == 1
-    assert reference.page(DOCS[pages[0]]) == DOCS[pages[0]], f"docs/{pages[0]} is out of date: run make docs"
-
-
-def test_the_documents_name_every_setting_rule_command_and_output() -> None:
-    rules = {setting_of(rule.name).partition(".")[0] for rule in RULES}
-    for setting in settings():
-        page = DOCS["rules.md" if setting.input in rules else "settings.md"]
-        (row,) = (line for line in page.splitlines() if line.startswith(f"| `{setting.input}` |"))
-        assert setting.help.removeprefix("Rule: ").partition(". ")[0].rstrip(".").replace("|", "\\|") in row
-        for name in (*setting.env, *(flag for flags in setting.flags.values() for flag in flags)):
-            assert f"`{name}`" in row
-    for page, names in {
-        "rules.md": rules,
-        "commands.md": [f"safe-gate {command}" for command in commands.names()],
-        "outputs.md": ACTION["outputs"],
-    }.items():
-        for name in names:
-            assert f"| `{name}` |" in DOCS[page]
+def test_each_table_that_make_docs_writes_is_in_one_document() -> None:
+    marks = re.findall(r"^<!-- (\w+) -->$", "\n".join(DOCS.values()), re.MULTILINE)
+    assert [marks.count(table) for table in reference.TABLES] == [1] * len(reference.TABLES)
 
 
 @pytest.mark.soak
-@pytest.mark.parametrize("page", ["README.md", *(f"docs/{name}" for name in DOCS)])
-def test_the_workflows_of_the_documents_pass_actionlint(page: str, tmp_path: Path) -> None:
-    blocks = re.findall(r"^```yaml\n(.*?)^```", (REPOSITORY / page).read_text("utf-8"), re.DOTALL | re.MULTILINE)
-    for block in blocks:
-        if re.search("^on:", block, re.MULTILINE):
-            workflow = tmp_path / "workflow.yml"
-            workflow.write_text(block, "utf-8")
-            assert actionlint.faults(workflow) == "", block
-
-
-@pytest.mark.soak
-def test_the_workflows_of_the_repository_pass_actionlint() -> None:
-    for workflow in (REPOSITORY / ".github/workflows").glob("*.yml"):
-        assert actionlint.faults(workflow) == ""
+def test_every_workflow_passes_actionlint(tmp_path: Path) -> None:
+    workflows = [*(REPOSITORY / ".github/workflows").glob("*.yml")]
+    for page in (README, *DOCS.values()):
+        for block in re.findall(r"^```yaml\n(.*?)^```", page, re.DOTALL | re.MULTILINE):
+            if re.search("^on:", block, re.MULTILINE):
+                workflows.append(tmp_path / f"{len(workflows)}.yml")
+                workflows[-1].write_text(block, "utf-8")
+    for workflow in workflows:
+        assert actionlint.faults(workflow) == "", workflow.read_text("utf-8")
 
 
 def test_a_schema_is_valid_names_itself_works_wherever_it_lies_and_shares_its_shapes() -> None:
@@ -242,7 +203,9 @@ def test_the_gallery_and_the_terminal_are_made_from_the_examples() -> None:
     ElementTree.fromstring(pictures.TERMINAL.read_text("utf-8"))
 
 
-def test_every_link_of_the_documents_leads_to_a_file() -> None:
+def test_every_file_that_the_documents_name_exists() -> None:
     for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
             assert (document.parent / target).exists(), (document.name, target)
+    for name in re.findall(r"`(\w+/[\w/]*(?:\.py)?)`", architecture.PAGE.read_text("utf-8")):
+        assert (REPOSITORY / "safe_gate" / name).exists() or (REPOSITORY / name).exists(), name
