@@ -1,4 +1,4 @@
-"""The package as a library: few public names, no code that they do not need, and the examples of its page."""
+"""The package as a library: few public names, what they take and return, and the examples of its page."""
 
 import json
 import re
@@ -19,6 +19,7 @@ from tests.support.cases import (
     REPOSITORY,
     Patch,
     SafeGate,
+    bare_case,
     report,
     safe_case,
     turn,
@@ -40,31 +41,6 @@ def test_the_public_names_are_those_of_the_page() -> None:
         assert getattr(package, name) is getattr(package, name)
     with pytest.raises(AttributeError, match="no attribute 'score'"):
         _ = package.score
-
-
-def python(code: str, *arguments: str | Path) -> str:
-    command = [sys.executable, "-c", code, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    return done.stdout
-
-
-def test_scoring_imports_no_settings_network_or_file_code() -> None:
-    loaded = json.loads(
-        python(
-            "import json, sys\n"
-            "before = set(sys.modules)\n"
-            "from safe_gate import score_output, score_reply\n"
-            "assert not score_reply('I am sad.', \"You'll be fine, I promise.\").passed\n"
-            "score_output(signals=[], summary='', followup_questions=[])\n"
-            "print(json.dumps(sorted(set(sys.modules) - before)))"
-        )
-    )
-    ours = {name for name in loaded if name.startswith("safe_gate.")}
-    assert {name.split(".")[1] for name in ours} == {"core", "evaluators", "model", "reply"}
-    own = {name for name in ours if name.startswith("safe_gate.evaluators.")}
-    assert not [name for name in own if name.endswith((".settings", ".registry", ".evaluator"))]
-    assert not {"requests", "urllib3", "socket", "ssl", "jsonschema", "jsonschema_rs"} & set(loaded)
 
 
 ASKED: dict[str, Any] = {"must_contain": ["sorry", {"regex": "tal.s?"}], "must_not_contain": ["REFUND"]}
@@ -140,8 +116,7 @@ def test_a_run_takes_cases_batches_and_outputs_as_values(inputs: dict[str, Any],
     assert run(synthesis_cases=cases[0]).passed
     write_cases(Path("c.jsonl"), turn("c"))
     assert len(run(synthesis_cases=[*cases, "c.jsonl"]).results["synthesis"]) == 3
-    case = safe_case("s")
-    bare = {name: value for name, value in case.items() if name != "output"}
+    case, bare = safe_case("s"), bare_case("s")
     outputs = [{"test_id": "s", "output": case["output"]}]
     for batch in ({"safe_batch": [case]}, {"safe_batch": {"test_cases": [case]}}):
         assert [one.label for one in run(**batch).results["safe_v0"]] == ["Pass"]

@@ -1,6 +1,5 @@
 """A repository that may be released, and the scripts of a release as commands in it."""
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -9,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import REPOSITORY
-from tests.support.git import commit, git
+from tests.support.git import ENVIRON, commit, git
 
 Script = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -27,7 +26,7 @@ def tree(tmp_path: Path) -> Path:
         "# Changelog\n\n## 1.2.3 - 2026-12-01\n\n- New.\n\n## 1.2.2 - 2026-11-01\n", "utf-8"
     )
     (root / "action.yml").write_bytes((REPOSITORY / "action.yml").read_bytes())
-    git("init", "--quiet", "-b", "main", folder=root)
+    git("init", "--quiet", folder=root)
     commit(root)
     git("tag", "v1.2.3", folder=root)
     return root
@@ -38,15 +37,8 @@ def script(tree: Path) -> Script:
     """Run a script of a release in the tree; variables are added to a bare environment."""
 
     def run(name: str, *arguments: str, **environ: str) -> subprocess.CompletedProcess[str]:
-        author = {
-            f"GIT_{role}_{fact}": "someone@example.com"
-            for role in ("AUTHOR", "COMMITTER")
-            for fact in ("NAME", "EMAIL")
-        }
-        return subprocess.run(
-            [sys.executable, "-m", f"release.{name}", *arguments],
-            cwd=tree, env={"PATH": os.environ["PATH"], "PYTHONPATH": str(REPOSITORY), **author, **environ},
-            check=False, capture_output=True, text=True,
-        )  # fmt: skip
+        command = [sys.executable, "-m", f"release.{name}", *arguments]
+        environ = ENVIRON | {"PYTHONPATH": str(REPOSITORY)} | environ
+        return subprocess.run(command, cwd=tree, env=environ, check=False, capture_output=True, text=True)
 
     return run

@@ -9,14 +9,15 @@ from safe_gate.inputs.disk import HERE
 NOW = "2026-01-02T03:04:05Z"
 
 
+FACTS = {"NAME": "x@example.org", "EMAIL": "x@example.org", "DATE": NOW}
+ENVIRON = {f"GIT_{role}_{fact}": value for role in ("AUTHOR", "COMMITTER") for fact, value in FACTS.items()}
+ENVIRON |= {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull}
+
+
 def git(*arguments: str | Path, folder: Path = HERE) -> str:
     """Run git as nobody in particular, at one time."""
-    who = {f"GIT_{role}_{what}": "x@example.org" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-    when = {f"GIT_{role}_DATE": NOW for role in ("AUTHOR", "COMMITTER")}
-    environ = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull} | who | when
-    settings = ("-c", "init.defaultBranch=main", "-c", "maintenance.auto=false")
-    command = ["git", *settings, *arguments]
-    return subprocess.run(command, cwd=folder, env=environ, check=True, capture_output=True, text=True).stdout.strip()
+    command = ["git", "-c", "init.defaultBranch=main", "-c", "maintenance.auto=false", *arguments]
+    return subprocess.run(command, cwd=folder, env=ENVIRON, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def commit(folder: Path = HERE) -> str:
