@@ -8,7 +8,7 @@ import sysconfig
 import tarfile
 import tomllib
 import zipfile
-from collections.abc import Callable
+from collections.abc import Sequence
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -17,7 +17,6 @@ import pytest
 from safe_gate import __version__
 from tests.support.cases import REPOSITORY
 
-Run = Callable[..., subprocess.CompletedProcess[str]]
 SITE = Path(sysconfig.get_path("purelib"))
 BUILD = (
     *("hatchling", "packaging", "pathspec", "pluggy", "trove-classifiers"),
@@ -27,12 +26,18 @@ BUILD = (
 """What a build names, and what that needs: nothing else may be there when a wheel is built."""
 
 
-def python(*arguments: str | Path, folder: Path, **environ: str) -> subprocess.CompletedProcess[str]:
-    """Run this Python without what is installed beside it."""
-    command = [sys.executable, "-S", *map(str, arguments)]
-    return subprocess.run(
-        command, cwd=folder, env={"PATH": os.defpath, **environ}, check=True, capture_output=True, text=True
-    )
+def call(*command: str | Path, folder: Path, check: bool = True, **environ: str) -> subprocess.CompletedProcess[str]:
+    """Run a command with no variables but these and a PATH."""
+    environ["PATH"] = os.defpath
+    return subprocess.run(command, cwd=folder, env=environ, check=check, capture_output=True, text=True)
+
+
+def built(kind: str, source: Path, target: Path, tools: Path) -> Path:
+    """Return what hatchling builds of a folder, by this Python without what is installed beside it."""
+    command = ("-S", "-m", "hatchling", "build", "-t", kind, "-d", target)
+    call(sys.executable, *command, folder=source, PYTHONPATH=str(tools))
+    (found,) = target.iterdir()
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +55,7 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def source(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The sdist, unpacked."""
     folder = tmp_path_factory.mktemp("sdist")
-    python("-m", "hatchling", "build", "-t", "sdist", "-d", folder, folder=REPOSITORY, PYTHONPATH=str(tools))
-    (archive,) = folder.glob("*.tar.gz")
+    archive = built("sdist", REPOSITORY, folder, tools)
     with tarfile.open(archive) as file:
         file.extractall(folder, filter="data")
     return folder / archive.name.removesuffix(".tar.gz")
@@ -60,52 +64,33 @@ def source(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def wheel(tools: Path, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The wheel that is built from the sdist."""
-    folder = tmp_path_factory.mktemp("wheel")
-    python("-m", "hatchling", "build", "-t", "wheel", "-d", folder, folder=source, PYTHONPATH=str(tools))
-    (found,) = folder.glob("*.whl")
-    return found
+    return built("wheel", source, tmp_path_factory.mktemp("wheel"), tools)
 
 
 @pytest.fixture(scope="module")
 def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The command in an environment with the wheel and the locked packages, without the repository."""
     folder = tmp_path_factory.mktemp("installed")
-    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True, env={"PATH": os.defpath})
-    target = folder / "bin" / "python"
-    quietly = ["--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
-    command: list[str | Path] = [sys.executable, "-m", "pip", "--python", target, "install", *quietly, wheel]
-    subprocess.run(command, check=True, env={"PATH": os.defpath})
+    call(sys.executable, "-m", "venv", "--without-pip", folder, folder=folder)
+    quietly = ("--quiet", "--disable-pip-version-check", "--no-index", "--no-deps")
+    pip = (sys.executable, "-m", "pip", "--python", folder / "bin" / "python")
+    call(*pip, "install", *quietly, wheel, folder=folder)
     (site,) = (folder / "lib").glob("python*/site-packages")
     (site / "locked.pth").write_text(f"{SITE}\n", "utf-8")  # which does not follow the .pth of this checkout
     return folder / "bin" / "safe-gate"
 
 
-@pytest.fixture
-def run(installed: Path, tmp_path: Path) -> Run:
-    def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [installed, *arguments], cwd=tmp_path, env={"PATH": os.defpath}, check=False, capture_output=True, text=True
-        )
-
-    return run
-
-
 def files(folder: str) -> set[str]:
     """Return the files of a folder of the repository that git knows or would add."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard", folder],
-        cwd=REPOSITORY, check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", folder]
+    listed = subprocess.run(command, cwd=REPOSITORY, check=True, capture_output=True, text=True).stdout
     return {name for name in listed.splitlines() if (REPOSITORY / name).exists()}
 
 
-def test_the_build_needs_nothing_but_what_it_names() -> None:
-    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))
+def test_the_sdist_holds_what_a_build_and_a_user_need(source: Path) -> None:
+    project = tomllib.loads((source / "pyproject.toml").read_text("utf-8"))
     named = {name.partition(">")[0] for name in project["build-system"]["requires"]}
     assert named == {"hatchling", "pydantic", "google-re2", "pydantic-settings", "shtab"}
-
-
-def test_the_sdist_holds_what_a_build_and_a_user_need(source: Path) -> None:
     found = {file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()}
     assert files("safe_gate") | files("schemas") | files("examples") <= found
     top = "README.md CHANGELOG.md LICENSE LICENSE-UNICODE pyproject.toml hatch_build.py PKG-INFO"
@@ -132,29 +117,19 @@ def test_the_wheel_of_the_sdist_holds_every_file_of_the_package(wheel: Path) -> 
 
 
 @pytest.mark.soak
-def test_the_installed_command_is_the_wheels_own(run: Run, installed: Path) -> None:
-    ran = run("--version")
-    assert (ran.returncode, ran.stdout) == (0, f"safe-gate {__version__}\n")
-    where = subprocess.run(
-        [installed.with_name("python"), "-I", "-c", "import safe_gate; print(safe_gate.__file__)"],
-        check=True, capture_output=True, text=True,
-    ).stdout  # fmt: skip
+def test_the_installed_command_is_the_wheels_own_and_starts_a_repository(installed: Path, tmp_path: Path) -> None:
+    def run(*arguments: str | Path, codes: Sequence[int] = (0,)) -> str:
+        ran = call(installed, *arguments, folder=tmp_path, check=False)
+        assert ran.returncode in codes, ran.stdout + ran.stderr
+        return ran.stdout
+
+    assert run("--version") == f"safe-gate {__version__}\n"
+    code = ("-I", "-c", "import safe_gate; print(safe_gate.__file__)")
+    where = call(installed.with_name("python"), *code, folder=tmp_path).stdout
     assert Path(where.strip()).is_relative_to(installed.parent.parent)
-
-
-@pytest.mark.soak
-def test_the_installed_command_has_its_schemas_and_packs(run: Run) -> None:
-    assert json.loads(run("schema", "config").stdout)["$id"].endswith("config.schema.json")
-    ran = run("eval", "--cases", REPOSITORY / "examples/empathy.jsonl")
-    assert ran.returncode in (0, 2), ran.stderr
-    assert "Eval: " in ran.stdout
-    ran = run("score", "--batch", REPOSITORY / "examples/clinical/golden_set.json")
-    assert ran.returncode in (0, 1, 2), ran.stderr
-
-
-@pytest.mark.soak
-def test_the_installed_command_starts_a_repository(run: Run, tmp_path: Path) -> None:
-    assert run("init").returncode == 0
+    assert json.loads(run("schema", "config"))["$id"].endswith("config.schema.json")
+    assert "Eval: " in run("eval", "--cases", REPOSITORY / "examples/empathy.jsonl", codes=(0, 2))
+    run("score", "--batch", REPOSITORY / "examples/clinical/golden_set.json", codes=(0, 1, 2))
+    run("init")
     assert (tmp_path / "safe-gate.config.json").exists()
-    ran = run("run")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    run("run")
