@@ -8,6 +8,7 @@ import os
 import select
 import shutil
 import signal
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -17,25 +18,21 @@ from typing import Any
 import pytest
 
 _FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--disable-extensions",
-    "--hide-scrollbars",
-    "--remote-debugging-pipe",
+    *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--hide-scrollbars", "--disable-extensions"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync", "--remote-debugging-pipe"),
 )
+_ON_PIPES = 'exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null 2>&1'
+"""Runs a command that reads from descriptor 3 and writes to 4."""
 _PATIENCE = 60  # seconds
 
 
 class Browser:
     """A browser with one page."""
 
-    def __init__(self, read: int, write: int) -> None:
-        self._read, self._write = read, write
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        assert process.stdin
+        assert process.stdout
+        self._read, self._write = process.stdout.fileno(), process.stdin.fileno()
         self._buffer = b""
         self._number = 0
         self.events: list[dict[str, Any]] = []
@@ -73,7 +70,7 @@ class Browser:
 
     def wait(self, method: str) -> None:
         """Read events until one of a name comes."""
-        while not any(event.get("method") == method for event in self.events):
+        while not self._told(method):
             self.events.append(self._next())
 
     def open(self, path: Path, fragment: str = "", *, width: int = 1280, height: int = 900, dark: bool = False) -> None:
@@ -102,15 +99,16 @@ class Browser:
 
     def requests(self) -> list[str]:
         """Return the addresses that were asked for since the page was opened."""
-        sent = [one for one in self.events if one.get("method") == "Network.requestWillBeSent"]
-        return [event["params"]["request"]["url"] for event in sent]
+        return [one["request"]["url"] for one in self._told("Network.requestWillBeSent")]
 
     def complaints(self) -> list[str]:
         """Return what the page threw or logged since it was opened."""
         self.run("0")  # so that all that was said is here
-        thrown = [one["params"] for one in self.events if one.get("method") == "Runtime.exceptionThrown"]
-        logged = [one["params"]["entry"] for one in self.events if one.get("method") == "Log.entryAdded"]
-        return [json.dumps(one) for one in thrown] + [entry["text"] for entry in logged]
+        thrown = [json.dumps(one) for one in self._told("Runtime.exceptionThrown")]
+        return thrown + [one["entry"]["text"] for one in self._told("Log.entryAdded")]
+
+    def _told(self, method: str) -> list[dict[str, Any]]:
+        return [one["params"] for one in self.events if one.get("method") == method]
 
 
 @contextmanager
@@ -120,18 +118,11 @@ def chromium() -> Iterator[Browser]:
     if not command:
         pytest.skip("no chromium is here, and TESTS_CHROMIUM names none")
     with tempfile.TemporaryDirectory() as profile:
-        (their_read, our_write), (our_read, their_write) = os.pipe(), os.pipe()
-        ends = [(os.POSIX_SPAWN_DUP2, their_read, 3), (os.POSIX_SPAWN_DUP2, their_write, 4)]
-        quiet = [(os.POSIX_SPAWN_OPEN, 2, os.devnull, os.O_WRONLY, 0)]
-        words = [command, *_FLAGS, f"--user-data-dir={profile}"]
-        process = os.posix_spawnp(command, words, os.environ, file_actions=[*ends, *quiet], setsid=True)
-        os.close(their_read)
-        os.close(their_write)
-        try:
-            yield Browser(our_read, our_write)
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process, signal.SIGKILL)
-            os.waitpid(process, 0)
-            os.close(our_read)
-            os.close(our_write)
+        words = ["sh", "-c", _ON_PIPES, command, *_FLAGS, f"--user-data-dir={profile}"]
+        process = subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
+        with process:
+            try:
+                yield Browser(process)
+            finally:
+                with suppress(ProcessLookupError):
+                    os.killpg(process.pid, signal.SIGKILL)
