@@ -63,21 +63,10 @@ def _is_traced(item: pytest.Item) -> bool:
     return case is None or not any(case.indices.values()) or not TRACED.isdisjoint((item.path, *item.path.parents))
 
 
-def is_free(item: pytest.Item) -> bool:
-    """Return whether a test may take as long as it needs: it is traced, or `make soak` runs it."""
-    return bool(item.config.option.cov_source) or is_thorough() or item.get_closest_marker("soak") is not None
-
-
-def _processor_time() -> float:
-    """Return the seconds that this process and the children that it waited for have used."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
-
-
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
     """Note when a test starts, fixtures included."""
-    item.stash[STARTED] = _processor_time()
+    item.stash[STARTED] = sum(os.times()[:4])  # of this process and its children
     return (yield)
 
 
@@ -85,11 +74,10 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
     """Fail a test that takes too long for `make test`. A busy machine changes wall time, so processor time counts."""
     done = yield
-    taken = _processor_time() - item.stash[STARTED]
-    if taken > MOST_SECONDS and not is_free(item):
-        pytest.fail(
-            f"took {taken:.1f} s of processor time, more than {MOST_SECONDS}; speed it up or mark it `soak`", False
-        )
+    taken = sum(os.times()[:4]) - item.stash[STARTED]
+    is_free = item.config.option.cov_source or is_thorough() or item.get_closest_marker("soak")  # traced, or in soak
+    if taken > MOST_SECONDS and not is_free:
+        pytest.fail(f"took {taken:.1f} s of processor time, over {MOST_SECONDS}; speed it up or mark it `soak`", False)
     return done
 
 

@@ -1,7 +1,5 @@
 """A GitHub in memory behind HTTP, held to the API's description, and the gate as a step of a workflow against it."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -13,7 +11,7 @@ from functools import cache
 from itertools import count
 from pathlib import Path, PurePosixPath
 from select import select
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
@@ -23,10 +21,8 @@ from openapi_core.templating.paths.exceptions import PathNotFound
 from openapi_core.testing import MockRequest
 
 from safe_gate.inputs.commit_files import EntryKind
+from tests.support.cases import Ran, turn, write_cases
 from tests.support.drips import QuietHandler, serving
-
-if TYPE_CHECKING:
-    from tests.support.cases import Ran
 
 DESCRIPTION = Path(__file__).parent.parent / "data" / "github" / "openapi.json"
 BOT = "github-actions[bot]"
@@ -48,8 +44,6 @@ PULL_REQUEST = {
     },
 }
 FAILS = {"assistant": "You should get over it. I know exactly how you feel."}
-
-
 TREES = f"/repos/{REPOSITORY}/git/trees"
 BLOBS = f"/repos/{REPOSITORY}/git/blobs"
 ALL_PATHS = 500  # at least, of GitHub's whole description; one of fewer was cut down to some of them
@@ -354,8 +348,6 @@ def gate(
     waits: list[float],
 ) -> Gate:
     """Run the gate as a step of a pull request's workflow, each in a later run; a verdict is asked for by its name."""
-    from tests.support.cases import turn, write_cases  # which has imported this module
-
     runs = count(100)
 
     def run(

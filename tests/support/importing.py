@@ -20,8 +20,7 @@ TURNS = [{"role": "user", "content": ASK}, {"role": "assistant", "content": REPL
 
 def imported(safe_gate: SafeGate, *arguments: str | Path) -> list[dict[str, Any]]:
     """Import, which succeeds, and return the lines written, which are valid."""
-    ran = safe_gate("import", *arguments, "--out", "out.jsonl", "--force")
-    assert ran.code == 0, ran.log
+    said(safe_gate, *arguments)
     cases = cases_of("out.jsonl")
     if "test_id" not in cases[0]:
         assert safe_gate("validate", "out.jsonl").code == 0
