@@ -53,7 +53,6 @@ docs: $(READY) $(TABLE) ## write the tables of docs/, the inputs of both actions
 bench: $(READY) $(TABLE) ## what start-up, memory, a reply and a run of many cases cost, as ratios (a few minutes)
 	$(BIN)/python benchmarks/cost.py
 	$(BIN)/python benchmarks/reply.py
-	$(BIN)/python benchmarks/throughput.py 1000 2
 
 peer: $(READY) ## SAFE v0 against promptfoo on the same cases, where Node is (installs 2 GB into the user's cache once)
 	$(BIN)/python benchmarks/peer.py

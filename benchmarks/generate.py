@@ -11,7 +11,7 @@ import random
 import re
 import sys
 from collections.abc import Iterator
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -31,9 +31,7 @@ def synthesis_cases(kind: str) -> Iterator[dict[str, Any]]:
     turns = [json.loads(line) for line in (DATA / "dev.jsonl").read_text("utf-8").splitlines()]
     sentences = {field: [one for turn in turns for one in _END.split(turn[field])] for field in ("user", "assistant")}
     least = dict(zip(("user", "assistant"), WORDS[kind], strict=True))
-    number = 0
-    while True:
-        number += 1
+    for number in count(1):
         texts: dict[str, str] = {}
         for field, words in least.items():
             text = draw.choice(sentences[field])
@@ -47,9 +45,7 @@ def synthesis_cases(kind: str) -> Iterator[dict[str, Any]]:
 def safe_cases() -> Iterator[dict[str, Any]]:
     """Yield test cases without end, most of which find what they must."""
     draw = random.Random("safe")
-    number = 0
-    while True:
-        number += 1
+    for number in count(1):
         asked, told = draw.sample(SIGNALS, 3), draw.sample(SIGNALS, 6)
         yield {
             "test_id": f"safe-{number}",
@@ -68,13 +64,13 @@ def safe_cases() -> Iterator[dict[str, Any]]:
         }
 
 
-def write(kind: str, count: int, path: Path) -> None:
+def write(kind: str, how_many: int, path: Path) -> None:
     """Write so many cases of a kind, as the command that scores them reads them."""
     if kind == "safe":
-        path.write_text(json.dumps({"test_cases": list(islice(safe_cases(), count))}), "utf-8")
+        path.write_text(json.dumps({"test_cases": list(islice(safe_cases(), how_many))}), "utf-8")
         return
     with path.open("w", encoding="utf-8", newline="\n") as file:
-        file.writelines(json.dumps(case) + "\n" for case in islice(synthesis_cases(kind), count))
+        file.writelines(json.dumps(case) + "\n" for case in islice(synthesis_cases(kind), how_many))
 
 
 if __name__ == "__main__":
