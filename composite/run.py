@@ -14,7 +14,6 @@ import platform
 import subprocess
 import sys
 import venv
-from collections.abc import Mapping
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -57,11 +56,6 @@ def installed(folder: Path) -> Path:
     return python
 
 
-def variables(inputs: Mapping[str, str]) -> dict[str, str]:
-    """Return the variables by which the runner hands inputs to an action in a container."""
-    return {f"INPUT_{name.upper()}": value for name, value in inputs.items()}
-
-
 def main() -> int:
     """Tell where packages are kept, or run the gate and return its exit code; 3 if it cannot be installed."""
     folder = Path(os.environ["RUNNER_TEMP"], key())
@@ -74,8 +68,9 @@ def main() -> int:
     except subprocess.CalledProcessError:
         print("::error title=SAFE Gate::Its packages cannot be installed, for the reason above; run the job again.")
         return COULD_NOT_JUDGE
-    environ = {**os.environ, **variables(json.loads(os.environ["INPUTS"]))}
-    del environ["INPUTS"]
+    environ = dict(os.environ)
+    inputs = json.loads(environ.pop("INPUTS"))
+    environ |= {f"INPUT_{name.upper()}": value for name, value in inputs.items()}  # as in a container
     return subprocess.run([str(python), "-I", "-m", "safe_gate", "run"], check=False, env=environ).returncode
 
 
