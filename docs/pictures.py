@@ -51,15 +51,7 @@ def gallery() -> str:
         shown = {
             "Passed": ("--safe-batch", GOLDEN, "--synthesis-cases", TURNS),
             "Failed": ("--safe-batch", BATCH),
-            "Regressed": (
-                "--safe-batch",
-                GOLDEN,
-                "--safe-outputs",
-                WORSE,
-                "--synthesis-cases",
-                WORSE_TURNS,
-                *guards,
-            ),
+            "Regressed": ("--safe-batch", GOLDEN, "--safe-outputs", WORSE, "--synthesis-cases", WORSE_TURNS, *guards),
         }
         page = "# Gallery\n\nComments on pull requests, made from `examples/` by `make docs`.\n"
         for title, arguments in shown.items():
@@ -69,13 +61,10 @@ def gallery() -> str:
 
 def _comment(folder: Path, arguments: tuple[str, ...]) -> str:
     """Return the comment that a run would write, without its last line, which changes with every rule."""
-    event = {"GITHUB_EVENT_NAME": "pull_request", "GITHUB_EVENT_PATH": str(folder / "event.json"), "GITHUB_JOB": "gate"}
-    place = {
-        "GITHUB_REPOSITORY": "org/safe-gate",
-        "GITHUB_SERVER_URL": "https://github.com",
-        "GITHUB_WORKFLOW": "evals",
-    }
-    printed = _run(folder, "--dry-run", "--quiet", *arguments, **event, **place)
+    event = {"EVENT_NAME": "pull_request", "EVENT_PATH": str(folder / "event.json"), "WORKFLOW": "evals", "JOB": "gate"}
+    place = {"REPOSITORY": "org/safe-gate", "SERVER_URL": "https://github.com"}
+    environ = {f"GITHUB_{name}": value for name, value in (event | place).items()}
+    printed = _run(folder, "--dry-run", "--quiet", *arguments, **environ)
     comment = printed.partition("--- the comment, ")[2].partition("\n")[2].partition("<sub>safe-gate ")[0]
     return comment.replace(f"/blob/{HEAD}/", "/blob/main/").rstrip() + "\n"
 
