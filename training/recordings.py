@@ -11,7 +11,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import chdir, redirect_stdout
 from functools import partial
 from pathlib import Path
@@ -29,7 +29,8 @@ OTHERS = (
 CASE = {"id": "a", "user": "I failed.", "assistant": "That sounds hard. What happened?"}
 OTHER_REPLY = CASE | {"assistant": "I am sorry. Do you want to talk about it?"}
 
-Change = Callable[[], object]
+Change = Sequence[Callable[[], object]]
+"""What is done in turn."""
 
 
 def main() -> None:
@@ -54,7 +55,8 @@ def _set_up() -> None:
 
 def _is_reported(change: Change) -> bool:
     """Return whether a run reports a stale recording after a change, which is then undone."""
-    change()
+    for step in change:
+        step()
     _gate("run", "--baseline", "HEAD", "--allow-missing", "cases")
     stale = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["recordings"]["stale"]
     _git("reset", "--quiet", "--hard")
@@ -64,7 +66,7 @@ def _is_reported(change: Change) -> bool:
 
 def _gate(*arguments: str) -> None:
     with redirect_stdout(io.StringIO()):
-        cli.main([*arguments])
+        cli.main(list(arguments))
 
 
 def _git(*arguments: str) -> None:
@@ -89,15 +91,7 @@ def _move(path: str) -> None:
 
 
 def _each(change: Callable[[str], object], paths: Iterable[str]) -> list[Change]:
-    return [partial(change, path) for path in paths]
-
-
-def _in_turn(*changes: Change) -> Change:
-    def all_of_them() -> None:
-        for change in changes:
-            change()
-
-    return all_of_them
+    return [(partial(change, path),) for path in paths]
 
 
 def _rename() -> None:
@@ -124,9 +118,9 @@ STALE: dict[str, list[Change]] = {
     "a source is moved": _each(_move, SOURCES),
 }
 FAKED: dict[str, list[Change]] = {
-    "a source changed, and the lock alone is new": [_in_turn(one, _LOCK) for one in _each(_edit, (*SOURCES, *NEW))],
+    "a source changed, and the lock alone is new": [(*one, _LOCK) for one in _each(_edit, (*SOURCES, *NEW))],
     "the same, and other bytes with the same outputs": [
-        _in_turn(_CHANGED, one, _LOCK)
+        (_CHANGED, one, _LOCK)
         for one in (
             partial(_write, CASES, json.dumps(CASE) + "\n\n"),
             partial(_record, CASE | {"notes": "recorded again"}),
@@ -135,17 +129,15 @@ FAKED: dict[str, list[Change]] = {
         )
     ],
     "a lock that is edited or deleted": [
-        _in_turn(_CHANGED, one) for one in (_forge, partial(_write, LOCK, '{"recordings": {}}'), LOCK.unlink)
+        (_CHANGED, one) for one in (_forge, partial(_write, LOCK, '{"recordings": {}}'), LOCK.unlink)
     ],
     "a recording is edited, and the lock is old": [
-        partial(_record, OTHER_REPLY),
-        partial(_record, CASE, OTHER_REPLY | {"id": "b"}),
-        partial(_record, CASE | {"notes": "edited"}),
+        (partial(_record, *cases),)
+        for cases in ([OTHER_REPLY], [CASE, OTHER_REPLY | {"id": "b"}], [CASE | {"notes": "edited"}])
     ],
 }
-REFACTORED = [change for act in (_edit, os.unlink, _move) for change in _each(act, OTHERS)] + [
-    partial(_edit, f"{path}.new.txt") for path in OTHERS
-]
+REFACTORED = [change for act in (_edit, os.unlink, _move) for change in _each(act, OTHERS)]
+REFACTORED += _each(_edit, [f"{path}.new.txt" for path in OTHERS])
 
 if __name__ == "__main__":
     main()
