@@ -38,8 +38,6 @@ LIMIT, TIME_LIMIT, ROUNDS = 2.2, 2.9, 10
 DOUBLINGS = 3 if is_thorough() else 2
 SIZE = 8_000 if is_thorough() else 2_500  # of a text before it is doubled
 RULES = packs.load()
-
-
 Work = Callable[[str], object]
 
 
@@ -134,11 +132,9 @@ MARKED = (
 def test_words_are_looked_for_in_a_text_with_markup_in_linear_time(unit: str) -> None:
     every = requirements_of({"must_not_contain": ["9 8", {"regex": "9 8"}], "must_contain_any": ["<a", "[a"]})
 
-    def work(text: str) -> object:
-        reply = normalise(f"[q]: a\n{text}")
-        return judge_wording(every, reply, is_wordless=False)
-
-    assert is_linear(work, unit, size=SIZE)
+    assert is_linear(
+        lambda text: judge_wording(every, normalise(f"[q]: a\n{text}"), is_wordless=False), unit, size=SIZE
+    )
 
 
 def test_the_name_of_a_tag_without_an_end_is_read_once() -> None:
@@ -146,12 +142,17 @@ def test_the_name_of_a_tag_without_an_end_is_read_once() -> None:
     assert is_linear(lambda text: shown(f"<{text}"), "a", size=500)
 
 
-WRITTEN = [(pack, rule) for pack in packs.shipped() for rule in pack["rules"] if rule["origin"] == packs.SPEC]
+OURS = [
+    (pack, rules)
+    for pack in packs.shipped()
+    if (rules := [rule for rule in pack["rules"] if rule["origin"] == packs.SPEC])
+]
+WRITTEN = [(pack, rule) for pack, rules in OURS for rule in rules]
 
 
-def alone(pack: Any, rule: Any) -> Work:
-    """Return what looks for one rule, with what cancels it."""
-    compiled = packs.rules([{**pack, "rules": [rule]}], packs.SPEC)
+def looking_for(pack: Any, *rules: Any) -> Work:
+    """Return what looks for rules of a pack, with what cancels them."""
+    compiled = packs.rules([{**pack, "rules": rules}], packs.SPEC)
     check = compiled.checks[pack["check"]]
     return lambda text: Turn(text, text, compiled).counted_hits(check, (pack["group"],))
 
@@ -168,23 +169,13 @@ def pieces(rule: Any) -> Iterator[str]:
 @pytest.mark.soak
 @pytest.mark.parametrize(("pack", "rule"), WRITTEN, ids=[rule["id"] for _, rule in WRITTEN])
 def test_every_rule_is_looked_for_in_linear_time(pack: Any, rule: Any) -> None:
-    assert is_linear(alone(pack, rule), *pieces(rule), size=1_500, doublings=2)
+    assert is_linear(looking_for(pack, rule), *pieces(rule), size=1_500, doublings=2)
 
 
-PACKS = [pack for pack in packs.shipped() if any(rule["origin"] == packs.SPEC for rule in pack["rules"])]
-
-
-@pytest.mark.parametrize("pack", PACKS, ids=[pack["pack"] for pack in PACKS])
-def test_all_rules_of_a_pack_are_looked_for_in_linear_time(pack: Any) -> None:
-    compiled = packs.rules([pack], packs.SPEC)
-    check = compiled.checks[pack["check"]]
-    hits = "".join(f"{rule['hit'][0]} " for rule in pack["rules"] if rule["origin"] == packs.SPEC)
-    misses = "".join(f"{rule['miss'][0]} " for rule in pack["rules"] if rule["origin"] == packs.SPEC)
-
-    def work(text: str) -> object:
-        return Turn(text, text, compiled).counted_hits(check, (pack["group"],))
-
-    assert is_linear(work, hits, misses, size=3_000, doublings=2)
+@pytest.mark.parametrize(("pack", "rules"), OURS, ids=[pack["pack"] for pack, _ in OURS])
+def test_all_rules_of_a_pack_are_looked_for_in_linear_time(pack: Any, rules: Any) -> None:
+    hits, misses = ("".join(f"{rule[kind][0]} " for rule in rules) for kind in ("hit", "miss"))
+    assert is_linear(looking_for(pack, *rules), hits, misses, size=3_000, doublings=2)
 
 
 NASTY = (
@@ -196,7 +187,7 @@ NASTY = (
 @pytest.mark.parametrize("pattern", NASTY)
 def test_a_teams_own_pattern_is_looked_for_in_linear_time(pattern: str) -> None:
     pack = {"pack": "own", "check": "agency_language", "group": "positive", "field": "assistant"}
-    assert is_linear(alone(pack, {"id": "own/one", "pattern": pattern}), "a, ", "you a. ", size=10_000)
+    assert is_linear(looking_for(pack, {"id": "own/one", "pattern": pattern}), "a, ", "you a. ", size=10_000)
 
 
 REPLIES = (
@@ -223,10 +214,7 @@ def test_a_text_of_sentences_that_all_differ_is_scored_in_linear_time() -> None:
 
 @pytest.mark.parametrize(("needle", "unit"), [("a" * 400 + "b", "a"), ("ab" * 200 + "c", "ab"), ("fever", "fever ")])
 def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
-    def work(text: str) -> object:
-        return scored(must_find_signals=(needle,) * 20, signals=(text,))
-
-    assert is_linear(work, unit, size=50_000)
+    assert is_linear(lambda text: scored(must_find_signals=(needle,) * 20, signals=(text,)), unit, size=50_000)
 
 
 NOTES = (
