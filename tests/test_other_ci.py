@@ -25,8 +25,11 @@ def blocks(section: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```$", SECTIONS[section], re.DOTALL | re.MULTILINE)
 
 
+Shell = Callable[..., subprocess.CompletedProcess[str]]
+
+
 @pytest.fixture
-def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def shell(tmp_path: Path) -> Shell:
     """Run a script where pip installs nothing, and safe-gate is this one, also in a new virtual environment."""
     folder = tmp_path.parent / f"{tmp_path.name}-bin"
     folder.mkdir()
@@ -43,10 +46,8 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 
     def run(script: str, **environ: str) -> subprocess.CompletedProcess[str]:
         path = f"{folder}{os.pathsep}{os.environ['PATH']}"
-        return subprocess.run(
-            ["sh", "-e", "-c", script],
-            env={"PATH": path, "HOME": str(tmp_path), **environ}, check=False, capture_output=True, text=True,
-        )  # fmt: skip
+        environ = {"PATH": path, "HOME": str(tmp_path)} | environ
+        return subprocess.run(["sh", "-e", "-c", script], env=environ, check=False, capture_output=True, text=True)
 
     return run
 
@@ -54,25 +55,16 @@ def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
 def scripts() -> dict[str, tuple[str, dict[str, str], list[str]]]:
     """Return of each job its script, its variables, and the paths of the reports that it hands on."""
     gitlab = yaml.safe_load(blocks("GitLab", "yaml")[0])["safe-gate"]
+    kept = [*gitlab["artifacts"]["paths"], *gitlab["artifacts"]["reports"].values()]
     (jenkins,) = blocks("Jenkins", "groovy")
+    archived = [path.removesuffix("/**") for path in re.findall(r"(?:junit|archiveArtifacts) '(.+)'", jenkins)]
     circle = yaml.safe_load(blocks("CircleCI", "yaml")[0])["jobs"]["safe-gate"]["steps"]
     steps: list[dict[str, Any]] = [step for step in circle if isinstance(step, dict)]
+    stored = [step[name]["path"] for step in steps for name in step if name.startswith("store_")]
     return {
-        "GitLab": (
-            "\n".join(gitlab["script"]),
-            gitlab["variables"],
-            [*gitlab["artifacts"]["paths"], *gitlab["artifacts"]["reports"].values()],
-        ),
-        "Jenkins": (
-            "".join(re.findall(r"sh '''\n(.*?)'''", jenkins, re.DOTALL)),
-            {},
-            [path.removesuffix("/**") for path in re.findall(r"(?:junit|archiveArtifacts) '(.+)'", jenkins)],
-        ),
-        "CircleCI": (
-            "\n".join(step["run"] for step in steps if "run" in step),
-            {},
-            [step[name]["path"] for step in steps for name in step if name.startswith("store_")],
-        ),
+        "GitLab": ("\n".join(gitlab["script"]), gitlab["variables"], kept),
+        "Jenkins": ("".join(re.findall(r"sh '''\n(.*?)'''", jenkins, re.DOTALL)), {}, archived),
+        "CircleCI": ("\n".join(step["run"] for step in steps if "run" in step), {}, stored),
         "Shell": (blocks("Shell", "sh")[0], {}, ["reports/safe-gate.md", "reports/safe-gate.html"]),
     }
 
@@ -80,9 +72,7 @@ def scripts() -> dict[str, tuple[str, dict[str, str], list[str]]]:
 @pytest.mark.parametrize(
     "place", ["GitLab", *(pytest.param(place, marks=pytest.mark.soak) for place in ("Jenkins", "CircleCI", "Shell"))]
 )
-def test_every_job_runs_the_gate_and_hands_on_its_reports(
-    safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]], place: str
-) -> None:
+def test_every_job_runs_the_gate_and_hands_on_its_reports(safe_gate: SafeGate, shell: Shell, place: str) -> None:
     assert safe_gate("init").code == 0
     script, variables, paths = scripts()[place]
     ran = shell(script, **variables)
@@ -97,9 +87,7 @@ def test_every_job_runs_the_gate_and_hands_on_its_reports(
     assert shell(script, **variables).returncode == 3, "its exit code is the job's"
 
 
-def test_the_shell_script_says_which_failure_it_was(
-    safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]]
-) -> None:
+def test_the_shell_script_says_which_failure_it_was(safe_gate: SafeGate, shell: Shell) -> None:
     safe_gate("init")
     script = scripts()["Shell"][0]
     ran = shell(script, SAFE_GATE_MIN_LABEL_ACCURACY="1")
@@ -109,7 +97,7 @@ def test_the_shell_script_says_which_failure_it_was(
 
 
 @pytest.mark.soak
-def test_a_job_may_name_a_branch(safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]]) -> None:
+def test_a_job_may_name_a_branch(safe_gate: SafeGate, shell: Shell) -> None:
     safe_gate("init")
     git("init", "--quiet", "-b", "main")
     commit()
@@ -136,18 +124,14 @@ def test_the_gitlab_job_is_the_one_that_init_writes_and_a_project_may_change_it(
 
 def hooked(*paths: str) -> list[str]:
     """Return the paths that pre-commit would give to the hook."""
-    chosen = (path for path in paths if re.search(HOOK["files"], path) and not re.search(HOOK["exclude"], path))
-    return list(chosen)
+    return [path for path in paths if re.search(HOOK["files"], path) and not re.search(HOOK["exclude"], path)]
 
 
-def test_the_hook_has_what_pre_commit_asks_for() -> None:
+def test_the_hook_has_what_pre_commit_asks_for_and_is_given_files_of_the_gate_alone() -> None:
     assert {"id", "name", "entry", "language"} <= HOOK.keys()
     assert (HOOK["id"], HOOK["language"], HOOK["require_serial"]) == ("safe-gate-validate", "python", True)
     used = yaml.safe_load(blocks("Pre-commit", "yaml")[0])["repos"][0]["hooks"]
     assert [hook["id"] for hook in used] == [HOOK["id"]]
-
-
-def test_the_hook_is_given_files_of_the_gate_alone() -> None:
     checked = ["evals/replies.jsonl", "evals/deep/a_batch_1.json", "evals/safe-gate.config.json", "safe.config.json"]
     others = ["evals/schemas/config.schema.json", "evals/reports/safe-gate.json", "package.json", "evals/record.py"]
     checked += ["service/safe-gate.waivers.json"]
