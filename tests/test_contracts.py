@@ -171,18 +171,6 @@ def test_the_version_is_the_same_everywhere() -> None:
     assert f"## {__version__}" in (REPOSITORY / "CHANGELOG.md").read_text("utf-8")
 
 
-def test_the_changelog_has_one_short_line_an_entry_under_the_headings_of_keep_a_changelog() -> None:
-    text = (REPOSITORY / "CHANGELOG.md").read_text("utf-8")
-    lines = text[text.index("\n## ") :].splitlines()
-    assert [line for line in lines if line and not line.startswith(("- ", "## ", "### "))] == []
-    assert [line for line in lines if len(line) > 200] == [], "an entry is too long: link to a page of docs/"
-    kinds = {"### Added", "### Changed", "### Deprecated", "### Removed", "### Fixed", "### Security"}
-    for version in text.split("\n## ")[1:]:
-        headings = [line for line in version.splitlines() if line.startswith("###")]
-        assert set(headings) <= kinds
-        assert len(set(headings)) == len(headings), "a heading appears twice: merge its entries"
-
-
 def test_the_workflows_of_the_documents_use_inputs_and_outputs_that_exist() -> None:
     used = set()
     for document in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")):
