@@ -16,7 +16,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-ROOT = Path(__file__).parent
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 class WheelHook(BuildHookInterface[Any]):
@@ -45,7 +45,6 @@ class WheelHook(BuildHookInterface[Any]):
 
 def write() -> None:
     """Write the table beside the packs of this tree."""
-    sys.path.insert(0, str(ROOT))
     from safe_gate.evaluators.synthesis import packs
 
     (packs.FOLDER / packs.TABLE).write_bytes(packs.compile_table())
@@ -77,7 +76,6 @@ def contents(version: str) -> dict[str, Any]:
 def shared(version: str) -> dict[str, str]:
     """Return the manual page and the completions of bash and zsh, by their places below the prefix."""
     os.environ["COLUMNS"] = "80"  # the width of help texts
-    sys.path.insert(0, str(ROOT))
     import shtab
 
     from safe_gate import commands

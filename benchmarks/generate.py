@@ -20,9 +20,8 @@ CHECKS = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
 _END = re.compile(r"(?<=[.!?])\s+")
 WORDS = {"short": (8, 14), "long": (30, 233)}
 """The least words of a message and of a reply, by kind."""
-SIGNALS = "fever, low blood pressure, fall, wound opened, no consent form, delayed antibiotic, rash, readmitted".split(
-    ", "
-)
+_SIGNALS = "fever, low blood pressure, fall, wound opened, no consent form, delayed antibiotic, rash, readmitted"
+SIGNALS = _SIGNALS.split(", ")
 
 
 def synthesis_cases(kind: str) -> Iterator[dict[str, Any]]:
