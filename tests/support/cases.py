@@ -50,7 +50,6 @@ def refused(ran: Ran, *words: str) -> str:
 
 
 def read_json(path: str | Path) -> Any:
-    """Return the value of a file of JSON."""
     return json.loads(Path(path).read_text("utf-8"))
 
 
@@ -62,7 +61,6 @@ def valid(path: str | Path, schema: str) -> dict[str, Any]:
 
 
 def write_json(path: str | Path, value: Any) -> Path:
-    """Write a value as JSON."""
     Path(path).write_text(json.dumps(value), "utf-8")
     return Path(path)
 
@@ -112,12 +110,10 @@ def safe_case(id_: str, **fields: Any) -> dict[str, Any]:
 
 
 def bare_case(id_: str, **fields: Any) -> dict[str, Any]:
-    """Return a SAFE v0 test case without its output."""
     return {name: value for name, value in safe_case(id_, **fields).items() if name != "output"}
 
 
 def write_cases(path: Path, *cases: dict[str, Any]) -> Path:
-    """Write cases as JSONL."""
     path.write_text("".join(json.dumps(case) + "\n" for case in cases), "utf-8")
     return path
 
@@ -128,6 +124,5 @@ def read_lines(path: str | Path) -> list[dict[str, Any]]:
 
 
 def write_batch(path: Path, *cases: dict[str, Any], **fields: Any) -> Path:
-    """Write a SAFE v0 batch."""
     path.write_text(json.dumps({"test_cases": list(cases)} | fields), "utf-8")
     return path

@@ -22,7 +22,6 @@ def talk(id_: str, *texts: Any, **fields: Any) -> dict[str, Any]:
 
 
 def evaluated(safe_gate: SafeGate, *cases: dict[str, Any], flags: tuple[str, ...] = ()) -> dict[str, dict[str, Any]]:
-    """Return the results of cases by id."""
     write_cases(Path("c.jsonl"), *cases)
     ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json", *flags)
     assert ran.code in (0, 2), ran.err

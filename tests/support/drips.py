@@ -42,8 +42,6 @@ def limits(monkeypatch: pytest.MonkeyPatch, module: str) -> list[float]:
 
 
 class QuietHandler(BaseHTTPRequestHandler):
-    """A handler that logs nothing."""
-
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - http.server's parameter
         pass
 

@@ -28,6 +28,5 @@ def commit(folder: Path = HERE) -> str:
 
 def commit_here() -> str:
     """Commit the working folder, a repository from now on; return the commit."""
-    if not Path(".git").exists():
-        git("init", "--quiet")
+    git("init", "--quiet")
     return commit()

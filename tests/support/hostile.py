@@ -131,12 +131,6 @@ def selects(selector: str, element: Element) -> bool:
     )
 
 
-def comments(report: Mapping[str, Any]) -> list[str]:
-    """Return the texts that the pull request's comment on a report may have, the longest last."""
-    stored = read_report(report)
-    return list(scorecards_by_length(ReportView(stored), limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
-
-
 def commands_in(log: str) -> list[str]:
     """Return what the runner takes for a workflow command in a log: it ends a line at a bare CR, too."""
     lines = re.split(r"\r\n|\r|\n", log)
@@ -169,8 +163,8 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
 
     def run(*arguments: str | Path) -> tuple[int, dict[str, list[str]]]:
         output, summary = tmp_path / "github_output", tmp_path / "github_summary"
-        for file in (output, summary):
-            file.unlink(missing_ok=True)
+        output.unlink(missing_ok=True)
+        summary.unlink(missing_ok=True)
         environ = {"ACTIONS": "true", "OUTPUT": str(output), "STEP_SUMMARY": str(summary)}
         environ |= {"REPOSITORY": "octo/app", "SHA": "f00d", "SERVER_URL": "https://github.com"}
         for name, value in environ.items():
@@ -179,8 +173,7 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
         told = outputs(output.read_bytes().decode("utf-8"))
         assert set(told) == OUTPUTS
         assert told["verdict"] == {0: "pass", 1: "fail", 3: "error"}[ran.code]
-        reports = [Path(told[f"report-{kind}"]).read_bytes().decode("utf-8") for kind in ("json", "markdown")]
-        raw, document = reports
+        raw, document = (Path(told[f"report-{kind}"]).read_bytes().decode("utf-8") for kind in ("json", "markdown"))
         others = read_reports("out")  # which refuses what would hurt a reader
         cases = [
             case for name in ("safe_v0", "synthesis") for case in (json.loads(raw)[name] or {"results": ()})["results"]
@@ -194,8 +187,10 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
         left_behind = Path(told["comment-file"]).read_text("utf-8") if told["comment-file"] else "{}"
         bodies = [body.partition("\n")[2]] if (body := json.loads(left_behind).get("body")) else []
         summaries = [summary.read_bytes().decode("utf-8")] if summary.exists() else []
+        view = ReportView(read_report(json.loads(raw)))
+        comments = [*scorecards_by_length(view, limit=COMMENT_LIMIT, origin=ORIGIN)][::-1]  # the longest last
         return ran.code, {
-            "markdown": [document, *summaries, *bodies, *comments(json.loads(raw))],
+            "markdown": [document, *summaries, *bodies, *comments],
             "log": [ran.log],
             "github_output": ["\n".join(f"{name}={value}" for name, value in told.items())],
             "json": [raw, left_behind],

@@ -67,7 +67,6 @@ def write(name: str, *values: Any, is_list: bool = False, indent: int | None = N
 
 
 def result(test: int, provider: str, response: dict[str, Any], **fields: Any) -> dict[str, Any]:
-    """Return a promptfoo result."""
     return {
         "id": f"{test}-{provider}",
         "testIdx": test,

@@ -24,6 +24,5 @@ def load(profile: str = "standard", **own: Any) -> Rules:
 
 
 def digest() -> str:
-    """Return the digest of the packs that ship."""
     under = scoring_settings(Settings())
     return case_files.rules_digest(under, case_files.read_rules(under, root=Path()))

@@ -30,7 +30,6 @@ def scored(by: Policy = DEFAULT, **fields: Any) -> Result:
 
 
 def asking(signals: Iterable[str] = (), phrases: Iterable[str] = (), forbidden: Iterable[str] = ("policy",)) -> Any:
-    """Return the expectations of a case."""
     return {
         "signal_generation": {"must_find_signals": list(signals)},
         "event_summary": {"must_contain_phrases": list(phrases)},
@@ -39,7 +38,6 @@ def asking(signals: Iterable[str] = (), phrases: Iterable[str] = (), forbidden: 
 
 
 def saying(*signals: str, summary: str = "", questions: Iterable[str] = ("Why?",)) -> Any:
-    """Return the output of a case."""
     return {"signals": list(signals), "summary": summary, "followup_questions": list(questions)}
 
 

@@ -21,7 +21,6 @@ content = read_json
 
 
 def edit(file: str, change: Callable[[Any], object]) -> None:
-    """Change what a shard's file holds."""
     found = content(file)
     change(found)
     write_json(file, found)

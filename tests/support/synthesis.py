@@ -49,5 +49,4 @@ def run(safe_gate: SafeGate, *cases: dict[str, Any], flags: tuple[str, ...] = ()
 
 
 def results() -> dict[str, dict[str, Any]]:
-    """Return the results of the last run by id."""
     return {one["id"]: one for one in report()["synthesis"]["results"]}
