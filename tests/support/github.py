@@ -154,40 +154,38 @@ class GitHub:
 
     def _work(self, method: str, path: str, target: str, body: dict[str, Any]) -> Answer:
         query = dict(parse_qsl(urlsplit(target).query))
-        own = re.fullmatch(r"(.*/issues)/comments/(\d+)", path)
-        if (method, path) == ("GET", "/user"):
-            return ok({"login": self.login}) if self.login else says(403, "Resource not accessible")
-        if (method, path) == ("GET", COMMENTS):
-            return self._page(query)
-        if method in ("POST", "PATCH") and len(body["body"]) > self.longest:
+        if len(body.get("body", "")) > self.longest:
             error = {"code": "unprocessable", "message": "body is too long"}
             return ok({"message": "Validation Failed", "errors": [error]}, 422)
-        if (method, path) == ("POST", COMMENTS):
-            return ok(self.add(self.login or self.writes_as, body["body"]), 201)
-        if own and method in ("GET", "PATCH"):
-            comment = next(comment for comment in self.comments if comment["id"] == int(own[2]))
-            comment |= body  # of a PATCH: the text
-            return ok(comment)
-        if own and method == "DELETE":
-            self.comments = [comment for comment in self.comments if comment["id"] != int(own[2])]
-            return Answer(204, "")
-        if (method, path) == ("GET", f"/repos/{REPOSITORY}/pulls"):
-            return ok([self.pull] if (query["head"], query["state"]) == (self.label, self.state) else [])
-        if (method, path) == ("GET", f"/repos/{REPOSITORY}/commits/{self.head}/pulls"):
-            return ok([self.pull])
-        if method == "GET" and re.fullmatch(rf"/repos/{REPOSITORY}/commits/\w+/pulls", path):
-            return ok([])
-        if method == "GET" and (ref := re.fullmatch(rf"/repos/{REPOSITORY}/commits/([^/]+)", path)):
-            sha = self.refs.get(unquote(ref[1]))
-            parents = [{"sha": one} for one in self.parents.get(sha or "", ())]
-            found = {"sha": sha, "commit": {"committer": {"date": self.made_at}}, "parents": parents}
-            return ok(found) if sha else says(422, f"No commit found for SHA: {ref[1]}")
-        if method == "GET" and (tree := self.trees.get(path.removeprefix(f"{TREES}/"))) is not None:
-            return ok({"tree": _listed(tree), "truncated": False})
-        if method == "GET" and path.startswith(BLOBS) and self.accept == "application/vnd.github.raw+json":
-            files = (one for tree in self.trees.values() for one in tree.values() if isinstance(one, bytes))
-            data = next((one for one in files if blob_id(one) == path.removeprefix(f"{BLOBS}/")), None)
-            return NOT_FOUND if data is None else Answer(200, data.decode("utf-8", "surrogateescape"))
+        match method, *path.removeprefix(f"/repos/{REPOSITORY}/").split("/"):
+            case "GET", "", "user":
+                return ok({"login": self.login}) if self.login else says(403, "Resource not accessible")
+            case "GET", "issues", "2", "comments":
+                return self._page(query)
+            case "POST", "issues", "2", "comments":
+                return ok(self.add(self.login or self.writes_as, body["body"]), 201)
+            case "GET" | "PATCH", "issues", "comments", id_:
+                comment = next(comment for comment in self.comments if comment["id"] == int(id_))
+                comment |= body  # of a PATCH: the text
+                return ok(comment)
+            case "DELETE", "issues", "comments", id_:
+                self.comments = [comment for comment in self.comments if comment["id"] != int(id_)]
+                return Answer(204, "")
+            case "GET", "pulls":
+                return ok([self.pull] if (query["head"], query["state"]) == (self.label, self.state) else [])
+            case "GET", "commits", sha, "pulls":
+                return ok([self.pull] if sha == self.head else [])
+            case "GET", "commits", ref:
+                if not (sha := self.refs.get(unquote(ref), "")):
+                    return says(422, f"No commit found for SHA: {ref}")
+                parents = [{"sha": one} for one in self.parents.get(sha, ())]
+                return ok({"sha": sha, "commit": {"committer": {"date": self.made_at}}, "parents": parents})
+            case "GET", "git", "trees", id_ if id_ in self.trees:
+                return ok({"tree": _listed(self.trees[id_]), "truncated": False})
+            case "GET", "git", "blobs", id_ if self.accept == "application/vnd.github.raw+json":
+                files = (one for tree in self.trees.values() for one in tree.values() if isinstance(one, bytes))
+                data = next((one for one in files if blob_id(one) == id_), None)
+                return NOT_FOUND if data is None else Answer(200, data.decode("utf-8", "surrogateescape"))
         return NOT_FOUND
 
     def _page(self, query: Mapping[str, str]) -> Answer:
