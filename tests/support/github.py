@@ -216,8 +216,7 @@ def _listed(tree: Mapping[str, bytes | EntryKind]) -> list[dict[str, Any]]:
             mode, type_ = modes[data]
             found.append({"path": path, "mode": mode, "type": type_, "sha": "0" * 40})
         else:
-            sized = {"path": path, "mode": "100644", "type": "blob", "size": len(data)}
-            found.append(sized | {"sha": blob_id(data)})
+            found.append({"path": path, "mode": "100644", "type": "blob", "size": len(data), "sha": blob_id(data)})
     return sorted(found, key=lambda one: str(one["path"]))
 
 
