@@ -226,9 +226,9 @@ def recalls(found: Sequence[Label], check: str) -> list[str]:
     for name in dict.fromkeys(map(key, some)):
         here = [label for label in some if key(label) == name]
         qualities = [quality(here, verdict) for verdict in (True, False, None)]
-        precisions, recalls_ = zip(*qualities, strict=True)
+        precision, recall = zip(*qualities, strict=True)
         agree = share(label.default == label.expected for label in here)
-        rows.append(line(name, str(len(here)), agree, *recalls_, *precisions))
+        rows.append(line(name, str(len(here)), agree, *recall, *precision))
     return rows
 
 
@@ -296,7 +296,7 @@ def main(arguments: Sequence[str]) -> None:
         parser.error("no row has both a text and labels")
     if chosen.fill:
         named = {f"{chosen.fill}-{name}": table for name, table in tables(rows)}
-        marked = re.compile(rf"<!-- ({'|'.join(named)}) -->\n.*?(?=<!-- end -->)", re.DOTALL)
+        marked = re.compile(rf"<!-- ({'|'.join(map(re.escape, named))}) -->\n.*?(?=<!-- end -->)", re.DOTALL)
         for document in DOCUMENTS:
             text = document.read_text("utf-8")
             filled = marked.sub(lambda place: "\n".join((f"<!-- {place[1]} -->", *named[place[1]], "")), text)
