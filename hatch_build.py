@@ -86,7 +86,7 @@ def shared(version: str) -> dict[str, str]:
         words = _command.help_text(name, is_whole=True).translate({ord("\\"): r"\e", ord("-"): r"\-"})
         lines = "".join(f"\\&{line}\n" for line in words.splitlines())  # so that none starts with a request
         page += f".SH {name.upper() or 'SYNOPSIS'}\n.nf\n{lines}.fi\n"
-    parser = _command.whole()
+    parser = _command.all_commands(are_whole=True)
     return {
         "share/man/man1/safe-gate.1": page,
         "share/bash-completion/completions/safe-gate": shtab.complete(parser, shell="bash"),

@@ -99,10 +99,7 @@ def _main(argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[s
         _print(_command.help_text(), sys.stdout)
         return _COULD_NOT_JUDGE
     argv[:] = _command.with_action_inputs(argv, environ)  # what fails later reports as this command
-    arguments = _command.parsed(argv)
-    if arguments is None:
-        return 0
-    return _command.run(arguments, argv, environ, say, told)
+    return _command.run(argv, environ, say, told)
 
 
 def _internal_error(
@@ -131,7 +128,7 @@ def _internal_error(
 
         options = _command.reporting_options(_command.peeked(argv), environ)
         shown = problem if options.text == "full" else shown
-        if _command.refuses_aloud(argv):
+        if _command.named(argv).refuses_aloud:
             return _command.refuse((problem,), options, _command.effects_of(environ, say, told))
     told["problems"] = (shown,)
     say(f"{shown.place.path}: {shown.message}", sys.stderr)

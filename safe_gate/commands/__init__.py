@@ -23,9 +23,8 @@ if TYPE_CHECKING:
 class Module(Protocol):
     """The module of a command, or what stands for it."""
 
-    @property
-    def COMMAND(self) -> Command:  # noqa: N802 - a module has it as a constant
-        """The description of the command."""
+    COMMAND: Command
+    """The description of the command."""
 
     def main(self, call: Call) -> int:
         """Run the command and return the exit code. Raises CannotJudge."""

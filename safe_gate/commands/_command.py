@@ -81,6 +81,9 @@ class Command:
     verb: str = "judge"
 
 
+NO_COMMAND = Command(place=0, summary="", exit_codes="")
+
+
 Print = Callable[[str, TextIO], OSError | None]
 """Prints a line to a stream, and returns the error if the line is lost."""
 
@@ -124,7 +127,7 @@ class Call(NamedTuple):
         It is an annotation if the command reports to GitHub and runs there.
         """
         text = "" if options.config else checked.parent_config_warning()
-        if text and commands.module(self.command).COMMAND.refuses_aloud and self.effects.context.in_actions:
+        if text and named([self.command]).refuses_aloud and self.effects.context.in_actions:
             from safe_gate.github.runner_files import Annotation  # most runs have no such file
 
             self.effects.out(Annotation("warning", text, "SAFE Gate").command())
@@ -132,22 +135,13 @@ class Call(NamedTuple):
             self.effects.err(f"safe-gate: warning: {text}")
 
 
-def run(
-    read: Mapping[str, Any] | CannotJudge,
-    argv: Sequence[str],
-    environ: Mapping[str, str],
-    printed: Print,
-    told: dict[str, Any],
-) -> int:
-    """Run the command of a command line, of which `parsed` made `read`; return its exit code.
-
-    `told` gets the facts that it tells programs.
-    """
-    effects, flags = None, dict[str, Any]()
+def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: dict[str, Any]) -> int:
+    """Run the command of a command line, and return its exit code. `told` gets the facts that it tells programs."""
+    effects, flags, name = None, dict[str, Any](), ""
     try:
-        if isinstance(read, CannotJudge):
-            raise read
-        arguments = dict(read)
+        arguments = _parsed(argv)
+        if arguments is None:
+            return 0
         name = arguments.pop("command")
         known = {one.name for one in settings()} | {*OF_COMMANDS}
         flags |= {name: value for name, value in arguments.items() if name in known}
@@ -158,27 +152,16 @@ def run(
         return command.main(Call(name, arguments, flags, environ, effects))
     except CannotJudge as error:
         effects = effects or effects_of(environ, printed, told)
-        began = read is not error or effects.context.in_actions  # otherwise no run with reports did
-        if refuses_aloud(argv) and began:
+        began = bool(name) or effects.context.in_actions  # otherwise no run with reports did
+        if named(argv).refuses_aloud and began:
             options = reporting_options(peeked(argv) | flags, environ)
             return refuse(error.problems, options, effects)
-        named = _named(argv)
-        return complain(error.problems, effects, named.verb if named else "judge")
+        return complain(error.problems, effects, named(argv).verb)
 
 
-def refuses_aloud(argv: Sequence[str]) -> bool:
-    """Return whether a command line that fails is also reported in reports and to GitHub."""
-    named = _named(argv)
-    return named is not None and named.refuses_aloud
-
-
-def _named(argv: Sequence[str]) -> Command | None:
-    """Return the command that a command line names, None for none of ours."""
-    name = next(iter(argv), "")
-    if name not in commands.names():
-        return None
-    found: Command = commands.module(name).COMMAND
-    return found
+def named(argv: Sequence[str]) -> Command:
+    """Return the command that a command line names, `NO_COMMAND` for none of ours."""
+    return commands.module(argv[0]).COMMAND if argv and argv[0] in commands.names() else NO_COMMAND
 
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
@@ -262,14 +245,15 @@ def with_action_inputs(argv: Sequence[str], environ: Mapping[str, str]) -> list[
     return [command, *shard, *rest]
 
 
-def parsed(argv: Sequence[str]) -> dict[str, Any] | CannotJudge | None:
-    """Return the arguments of the command line by name, what is wrong with it, or None if it printed help."""
+def _parsed(argv: Sequence[str]) -> dict[str, Any] | None:
+    """Return the arguments of the command line by name, None if it printed help. Raises CannotJudge."""
     try:
         return _arguments(argv)
-    except _AnsweredError:
+    except SystemExit:  # by argparse, when a flag such as --help has printed its answer
         return None
     except CannotJudge as error:
-        return CannotJudge(*INSTALL_PROBLEMS, *error.problems)  # an evaluator that cannot be used may have the flag
+        problems = (*INSTALL_PROBLEMS, *error.problems)  # an evaluator that cannot be used may have the flag
+        raise CannotJudge(*problems) from None
 
 
 def _arguments(argv: Sequence[str]) -> dict[str, Any]:
@@ -279,14 +263,13 @@ def _arguments(argv: Sequence[str]) -> dict[str, Any]:
         words = f"{first} comes before the command; expected safe-gate COMMAND, then its flags; see safe-gate --help"
         raise CannotJudge.at("command line", words, Code.USAGE)
     if first not in commands.names():
-        _all_commands().parse_args(argv)  # which shows its help, or raises
+        all_commands().parse_args(argv)  # which shows its help, or raises
     name, command = first, commands.module(first).COMMAND
     parser = _parser(name, command, is_whole="--help-all" in argv)
     # One that takes words anywhere: a plain one takes no HEAD in `compare BASE --verbose HEAD`.
     namespace, unknown = parser.parse_known_intermixed_args(argv[1:])
-    arguments = {"command": name, **vars(namespace)}
     if not unknown:
-        return arguments
+        return {"command": name, **vars(namespace)}
     flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
     shown = " ".join(unknown)
     if any(re.search("token|secret|sink", flag.lower()) for flag in flags):
@@ -311,7 +294,7 @@ def _arguments(argv: Sequence[str]) -> dict[str, Any]:
 
 def help_text(name: str = "", *, is_whole: bool = False) -> str:
     """Return the help of a command, or of safe-gate itself. A whole one shows every setting."""
-    parser = _parser(name, commands.module(name).COMMAND, is_whole=is_whole) if name else _all_commands()
+    parser = _parser(name, commands.module(name).COMMAND, is_whole=is_whole) if name else all_commands()
     return parser.format_help().rstrip()
 
 
@@ -327,15 +310,8 @@ def peeked(argv: Sequence[str]) -> dict[str, str]:
     return given | mode | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
 
-class _AnsweredError(Exception):
-    """A flag such as --help has printed its answer."""
-
-
 class _Parser(argparse.ArgumentParser):
     """A parser whose usage errors are problems like all others."""
-
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:  # noqa: ARG002 - as argparse calls it
-        raise _AnsweredError
 
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"invalid choice: '([^']*)'", message)
@@ -343,15 +319,10 @@ class _Parser(argparse.ArgumentParser):
         raise CannotJudge.at("command line", f"{message}{hint}; see {self.prog} --help", Code.USAGE)
 
 
-def whole() -> argparse.ArgumentParser:
-    """Return a parser of all commands with all flags, from which completions for shells are made."""
-    return _all_commands(are_whole=True)
-
-
-def _all_commands(*, are_whole: bool = False) -> argparse.ArgumentParser:
+def all_commands(*, are_whole: bool = False) -> argparse.ArgumentParser:
     """Return the parser of a command line without a command: it has `--help`, `--version` and all names.
 
-    If the commands are whole, it has their arguments too.
+    If the commands are whole, it has their arguments too: from it, completions for shells are made.
     """
     parser = _Parser(
         prog="safe-gate",
@@ -368,8 +339,7 @@ def _all_commands(*, are_whole: bool = False) -> argparse.ArgumentParser:
     return parser
 
 
-_MOST_SHOWN = 25
-"""Of a command with more flags for settings, `--help` shows those that people use."""
+_MOST_SHOWN = 25  # flags for settings; of a command with more, `--help` shows those that people use
 
 
 def _parser(name: str, command: Command, *, is_whole: bool) -> _Parser:
@@ -418,9 +388,7 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting, flags: Sequence[
 _Say = Callable[[str, TextIO], None]
 """Prints a line to a stream."""
 
-_PATIENCE = 2.0
-"""Seconds before a run shows how far it is."""
-
+_PATIENCE = 2.0  # seconds before a run shows how far it is
 _PAUSE = 0.1  # seconds between two such lines
 _RED, _GREEN, _YELLOW = "31", "32", "33"
 _COLOURS = {
