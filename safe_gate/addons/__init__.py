@@ -11,19 +11,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from safe_gate.addons import importers, page, scale, sinks, training
 
-ROOMS = {
-    "importers": "converts what other tools recorded into cases or outputs: `safe-gate import`",
-    "page": "draws the HTML page of a run, and the history of several runs",
-    "scale": "shards of a run, a dask cluster, and Parquet files",
-    "sinks": "sends the results of a run as events to a file, a webhook or OpenTelemetry",
-    "training": "learns rules from marked cases: `safe-gate rules train`",
-}
-
 __all__ = ["importers", "page", "scale", "sinks", "training"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a package of `ROOMS`."""
-    if name not in ROOMS:
+    """Import a package, or the module `training`."""
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")
