@@ -41,8 +41,7 @@ Value = Path_ | float | bool | Sequence[Path_ | Mapping[str, Any]] | Mapping[str
 Entries of a setting that names files of cases or outputs may be values.
 """
 
-_FOR_COMMANDS = frozenset({"report_formats"})
-"""Settings that mean nothing to a call."""
+_FOR_COMMANDS = frozenset({"report_formats"})  # settings that mean nothing to a call
 
 
 class GateError(Exception):

@@ -29,8 +29,7 @@ COMMAND = Command(
 )
 
 _BATCH = "--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"
-_FORMATS = {".json": "json", ".md": "markdown"}
-"""The format of a report by its suffix."""
+_FORMATS = {".json": "json", ".md": "markdown"}  # of a report, by its suffix
 
 
 def main(call: Call) -> int:

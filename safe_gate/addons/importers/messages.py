@@ -23,9 +23,7 @@ _ROLES = {
 _SPEAKERS = ("user", "assistant", "system")
 _ROLE_KEYS = ("role", "from", "type")
 _TEXT_KEYS = ("content", "value", "parts", "text")
-_TEXT_TYPES = (None, "text", "input_text", "output_text", "refusal")
-"""The types of parts whose text counts. Gemini's parts have none."""
-
+_TEXT_TYPES = (None, "text", "input_text", "output_text", "refusal")  # of parts whose text counts; Gemini's have none
 _OF_TOOLS = re.compile(r"(?i)(?:\b|_)(?:tool|function|mcp|execut)|\b(?:observation|ipython)\b|_call(?:_|\b)")
 _OF_REASONING = re.compile(r"(?i)reasoning|thinking|thought")
 _PLUMBING = frozenset({*_ROLE_KEYS, "refusal", "id", "status", "object", "index", "tool_call_id", "example"})

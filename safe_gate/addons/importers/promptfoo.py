@@ -17,14 +17,7 @@ from collections.abc import Iterator, Mapping
 from itertools import takewhile
 from typing import Any
 
-from safe_gate.addons.importers.files import (
-    LeftOut,
-    Record,
-    RefusedRecord,
-    RepeatedColumn,
-    error_text,
-    id_text,
-)
+from safe_gate.addons.importers.files import LeftOut, Record, RefusedRecord, RepeatedColumn, error_text, id_text
 from safe_gate.addons.importers.messages import ASKED, Message, Messages, Sample, read_side
 
 Value = dict[str, Any]

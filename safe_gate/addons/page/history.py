@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 
-from safe_gate.addons.page.markup import (
-    Series,
-    fold,
-    html_table,
-    line_chart,
-    page,
-    paragraphs,
-    render_phrase,
-    section,
-)
+from safe_gate.addons.page.markup import Series, fold, html_table, line_chart, page, paragraphs, render_phrase, section
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of

@@ -19,9 +19,7 @@ from safe_gate.core.stats import wilson
 from safe_gate.model.results import HELD, Phrase, Rate, Table, Untrusted, Words
 from safe_gate.render.untrusted import LONGEST, html
 
-_WIDE = 560
-"""The width of a chart over runs, in pixels."""
-
+_WHOLE = 24  # characters of a name that stays on one line, so that ids and days are not broken at hyphens
 _COLORS, _CHARTS = "colors.css", "charts.css"
 
 
@@ -60,10 +58,6 @@ def render_words(words: Words, longest: int = LONGEST) -> str:
         return html(words)
     kind = ' class="whole"' if len(words.text) <= _WHOLE else ""
     return f"<code{kind}>{html(words, longest) or ' '}</code>"
-
-
-_WHOLE = 24
-"""The longest name that stays on one line, so that ids and days are not broken at hyphens."""
 
 
 def render_phrase(parts: Phrase) -> str:
@@ -187,7 +181,7 @@ _TICKS = [_rate_x(share) for share in (0, 0.25, 0.5, 0.75, 1)]
 
 # --- over runs ----------------------------------------------------------------------------------
 
-_LEFT, _RIGHT, _TOP, _PLOT, _KEY = 44, 16, 22, 150, 20
+_WIDE, _LEFT, _RIGHT, _TOP, _PLOT, _KEY = 560, 44, 16, 22, 150, 20  # pixels
 _AXES = ((0.9, 5), (0.8, 4), (0.6, 4), (0.0, 4))  # where the axis of rates may begin, and how many steps it has
 _FEW_LABELS, _FEW_POINTS = 6, 60
 

@@ -9,16 +9,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import Any
 
-from safe_gate.addons.page.markup import (
-    fold,
-    html_table,
-    listed,
-    page,
-    paragraphs,
-    rate_tables,
-    render_phrase,
-    section,
-)
+from safe_gate.addons.page.markup import fold, html_table, listed, page, paragraphs, rate_tables, render_phrase, section
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import line
 from safe_gate.evaluators.registry import parts_of
@@ -53,9 +44,8 @@ from safe_gate.render.view import (
     waivers_table,
 )
 
+# The words for the states of rules, what somebody must see to first.
 _STATES = {"broken": "broken", "warning": "warns", "skipped": "skipped", "ok": "holds"}
-"""The words for the states of rules, what somebody must see to first."""
-
 _BLOCK = 1_000  # cases of one element: a browser holds no text of more than half a gigabyte
 
 

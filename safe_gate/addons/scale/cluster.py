@@ -148,8 +148,7 @@ def _await_result(future: Future[Any], client: Client, scheduler: str) -> Any:
             _wait_for_worker(client, scheduler, ALONE, "has lost all its workers")
 
 
-_one_at_a_time = Lock()
-"""Threads of one worker gain nothing from scoring at once in Python, and caches need not handle them."""
+_one_at_a_time = Lock()  # threads of one worker gain nothing from scoring at once, and caches need not handle them
 
 
 def _apply_if_same_software(expected: Mapping[str, str], function: bytes, item: bytes) -> bytes:

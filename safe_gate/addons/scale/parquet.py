@@ -16,9 +16,7 @@ from safe_gate.model.problems import reason
 if TYPE_CHECKING:
     import pyarrow
 
-_BYTES = 1 << 20
-"""The bytes of a file or batch that memory holds."""
-
+_BYTES = 1 << 20  # of a file or batch that memory holds
 _MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that pages may hold in any case, and times their packed size
 
 

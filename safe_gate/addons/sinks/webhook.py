@@ -24,12 +24,8 @@ from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import line
 from safe_gate.settings import Sink
 
-_LONGEST = 30.0
-"""Seconds from a request to the end of its answer, at most."""
-
-_ERRORS = (OSError, ValueError, HTTPError)
-"""What a request raises that gets no whole answer."""
-
+_LONGEST = 30.0  # seconds from a request to the end of its answer, at most
+_ERRORS = (OSError, ValueError, HTTPError)  # what a request raises that gets no whole answer
 _TIMEOUT = (5, 30)  # seconds to connect, seconds between bytes
 
 
