@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from safe_gate.commands._command import OUT, VERBOSE, Call, Command, complain
+from safe_gate.commands._command import OUT, VERBOSE, Call, Command
 from safe_gate.core import jsontext
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.gate.stored import part_json, streamed
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
+from safe_gate.model.problems import CannotJudge
 from safe_gate.model.results import Section
 from safe_gate.render import console
 from safe_gate.render.view import section_alone
@@ -47,19 +48,19 @@ def score(
     """Score the cases that the settings name, and show them.
 
     `cases` are the flag that names them and words for its value. `ending` gets the part and the evaluator's settings.
-    `file` is the flag of the file for the part. Returns the exit code of `ending`, or 3.
+    `file` is the flag of the file for the part. Returns the exit code of `ending`. Raises CannotJudge.
     """
     options, effects, setting = call.options(), call.effects, evaluator.input.setting
     path = call.arguments[file.removeprefix("--")]
     if not options.value(setting):
-        return complain((sides.missing_setting_problem(*cases),), effects)
+        raise CannotJudge(sides.missing_setting_problem(*cases))
     side = sides.take_snapshot(options)
     measured = measure.measure_part(evaluator, side, effects.generated_at)
     sides.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
     unknown = sides.unknown_groups(side, {evaluator.name: measured}, is_selection=setting in call.flags)
     problems = (*measured.problems, *unknown)
     if measured.part is None or problems:
-        return complain(problems, effects)
+        raise CannotJudge(*problems)
     if path:
         refuse_to_overwrite(file, path, input_paths(options))
     section = section_alone(evaluator.name, measured.part, sides.scoring_settings(options), len(measured.left_out))

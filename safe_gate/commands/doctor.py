@@ -100,11 +100,11 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     """Return how many files each pattern matches, the waivers, the baseline, and the problems of all of them."""
     if options.mode == "publish":
         place = Path(options.report_dir) / HAND_OVER
+        unread = list[Problem]()
         try:
             publishing.read_hand_over(options, effects.context)
-            unread: list[Problem] = []
         except CannotJudge as error:
-            unread = [*error.problems]
+            unread += error.problems
         return [("the report of another run", Untrusted(place.as_posix()))], unread
     given = sides.evaluators_in_use(options)
     if not given:
@@ -162,8 +162,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
 
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
-    how = measure.ScoringMethod(source=measure.score_none)
-    scores = measure.measure_all(side, "", how)
+    scores = measure.measure_all(side, "", measure.ScoringMethod(source=measure.score_none))
     problems = [*scores.problems, *sides.unknown_names(side, scores.measured)]
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in scores.measured.items()]
     return [] if problems else [*counts, *_trials(side)], problems

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.commands._command import JSON, Call, Command, complain, switch, texts
+from safe_gate.commands._command import JSON, Call, Command, switch, texts
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few
 from safe_gate.core.validate import suggestion
@@ -52,7 +52,7 @@ def main(call: Call) -> int:
             else:
                 effects.out(one.shown())
     if problems := search.unmet():
-        return complain(sides.redact_problems([*side.in_config(problems)], options.text), effects)
+        raise CannotJudge(*sides.redact_problems([*side.in_config(problems)], options.text))
     if not count:
         effects.out("No case fails unexpectedly.")
     return 0

@@ -7,11 +7,11 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from textwrap import fill
 
-from safe_gate.commands._command import Call, Command, complain, texts
+from safe_gate.commands._command import Call, Command, texts
 from safe_gate.core import stats
 from safe_gate.core.figures import percent, plural
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.model.results import Table
 from safe_gate.render.console import table_text
 from safe_gate.scoring import measure, sides
@@ -29,36 +29,29 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Show what a number of cases can detect. Returns 0 or 3."""
-    options, cases = call.options(), _count(call.arguments["cases"])
-    counts, problems = ({"": cases}, ()) if cases else _count_cases(options)
-    if not counts:
-        expected = "a number of cases, such as safe-gate power 100, or the files of a run"
-        problems = (
-            Problem(Place("safe-gate power"), f"has no cases to count; expected {expected}", code=Code.NO_INPUT),
-        )
-    if problems:
-        return complain(problems, call.effects)
-    grouped = bool(options.cluster_key) and not cases
+    options, word = call.options(), call.arguments["cases"]
+    counts = _count_cases(options) if word is None else {"": _parse_count(word)}
+    grouped = bool(options.cluster_key) and word is None
     call.effects.out(foresight(counts, options.significance, options.max_regressions, grouped=grouped))
     return 0
 
 
-def _count_cases(options: Settings) -> tuple[dict[str, int], tuple[Problem, ...]]:
-    """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
-    none = measure.ScoringMethod(source=measure.score_none)
-    scores = measure.measure_all(sides.take_snapshot(options), "", none)
-    return {name: one.cases for name, one in scores.measured.items()}, scores.problems
-
-
-def _count(word: str | None) -> int | None:
-    """Return how many cases the command line names, None if it names none."""
-    if word is None:
-        return None
+def _parse_count(word: str) -> int:
     if not (re.fullmatch(r"[0-9]{1,7}", word) and 1 <= int(word) <= _MOST_CASES):
-        raise CannotJudge.at(
-            "safe-gate power", f"{word!r} is not a number of cases from 1 to {_MOST_CASES}", Code.USAGE
-        )
+        words = f"{word!r} is not a number of cases from 1 to {_MOST_CASES}"
+        raise CannotJudge.at("safe-gate power", words, Code.USAGE)
     return int(word)
+
+
+def _count_cases(options: Settings) -> dict[str, int]:
+    """Return how many cases each evaluator that has inputs would score. Raises CannotJudge."""
+    scores = measure.measure_all(sides.take_snapshot(options), "", measure.ScoringMethod(source=measure.score_none))
+    if not scores.measured:
+        expected = "a number of cases, such as safe-gate power 100, or the files of a run"
+        raise CannotJudge.at("safe-gate power", f"has no cases to count; expected {expected}", Code.NO_INPUT)
+    if scores.problems:
+        raise CannotJudge(*scores.problems)
+    return {name: one.cases for name, one in scores.measured.items()}
 
 
 _FIXED = {"no case": 0.0, "2% of cases": 0.02, "5% of cases": 0.05}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import addons
-from safe_gate.commands._command import JSON, Call, Command, complain, texts
+from safe_gate.commands._command import JSON, Call, Command, texts
 from safe_gate.core.case import Documents
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
@@ -44,7 +44,7 @@ def main(call: Call) -> int:
     call.effects.tell("files", paths)
     call.effects.tell("cases", found["case"])
     if problems:
-        return complain(problems.kept(), call.effects)
+        raise CannotJudge(*problems.kept())
     held = ", ".join(plural(number, noun) for noun, number in found.items() if number)
     call.effects.out(f"{plural(len(paths), 'file')} valid: {held}")
     return 0

@@ -122,9 +122,8 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
     if report.verdict is Verdict.ERROR:
         raise CannotJudge(Problem(place, "has no verdict, so there is nothing to verify; correct its problems first"))
     if report.provenance.digests is None:
-        raise CannotJudge(
-            Problem(place, "has no digests; expected a report of safe-gate run", "", "provenance.digests")
-        )
+        words = "has no digests; expected a report of safe-gate run"
+        raise CannotJudge(Problem(place, words, "", "provenance.digests"))
     return written, report, report.provenance.digests
 
 
@@ -140,8 +139,7 @@ def changed_and_gone(report: Report) -> tuple[list[Phrase], list[Phrase]]:
             sha256, why = "", error.problems[0].message
         if not sha256:
             gone.append((Untrusted(file.path), f" {why}; the report read SHA-256 {file.sha256}"))
-            continue
-        if sha256 != file.sha256:
+        elif sha256 != file.sha256:
             gives = f" has changed: its SHA-256 is {sha256}, the report read {file.sha256}"
             changed.append((Untrusted(file.path), gives))
     return changed, gone
