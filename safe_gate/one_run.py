@@ -61,7 +61,7 @@ def judge(
     options_at: OptionsAt,
     *,
     merged: addons.scale.Shards | None = None,
-    begin: Begin = lambda _: None,
+    begin: Begin,
 ) -> Judged:
     """Return the report of a run under these options; nothing is shown or written.
 
@@ -97,11 +97,10 @@ def recompute(options: Settings, effects: Effects, made: Report) -> Report:
     """
     with open_sides(options, effects, lambda _: options) as run:
         scores = score(run, measure.score_all)
-        found = Findings(parts=scores.parts, waivers=made.waivers)
         if made.waivers and not made.provenance.policy_commit:
             found = _judge_waivers(scores, run)
         else:
-            _raise_for(scores.problems)
+            found = Findings(parts=scores.sound_parts(), waivers=made.waivers)
         found = replace(found, comparison=made.comparison, weakened=made.weakened, recordings=made.recordings)
         return _report_of(found, scores, run)
 
@@ -114,7 +113,8 @@ def _judge_waivers(scores: Scores, run: RunSides, merged: addons.scale.Shards | 
     """
     known, unsound = run.waivers()
     problems = (*scores.problems, *unsound)
-    _raise_for(_shard_problems(merged, scores, problems, run) if merged else problems)
+    if wrong := _shard_problems(merged, scores, problems, run) if merged else problems:
+        raise CannotJudge(*wrong)
     judged = waivers.judge(known, scores.parts, run.effects.generated_at[:10], scores.left_out)
     if judged and run.base:
         own = {*map(waivers.Waivable.of, run.head.waivers_on_disk())}
@@ -123,11 +123,6 @@ def _judge_waivers(scores: Scores, run: RunSides, merged: addons.scale.Shards | 
         )
         judged = replace(judged, expired=expired, unused=unused)
     return Findings(parts=scores.parts, waivers=judged)
-
-
-def _raise_for(problems: Sequence[Problem]) -> None:
-    if problems:
-        raise CannotJudge(*problems)
 
 
 def _report_of(found: Findings, scores: Scores, run: RunSides) -> Report:
