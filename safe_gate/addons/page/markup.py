@@ -206,14 +206,19 @@ def line_chart(title: str, series: Sequence[Series], when: Sequence[str], change
         if len(series) == 1:
             parts += _band(frame, one, kind)
         parts += _limit(frame, one.limits)
-        parts += _line(frame, values, kind, one.name)
+        parts.append(_line(frame, values, kind, one.name))
         part, whole = next((rate for rate in reversed(one.rates) if rate), (0, 0))
         parts.append(_key(number, kind, f"{one.name}, latest {percent(part / whole)}" if whole else one.name))
     rows = len(series)
     if any(limit is not None for one in series for limit in one.limits):
         parts.append(_key(rows, "asked", "the least that the gate allows"))
         rows += 1
-    return _svg(title, parts, frame, rows=rows, changes=changes)
+    parts += (_change(frame, number, place) for number, place in enumerate(changes, 1))
+    high = _TOP + _PLOT + 30 + _KEY * rows
+    return (
+        f'<svg class="chart" viewBox="0 0 {_WIDE} {high}" width="{_WIDE}" height="{high}" role="img" '
+        f'aria-label="{html(title)} over {frame.runs} runs">{"".join(parts)}</svg>'
+    )
 
 
 class _Frame(NamedTuple):
@@ -234,15 +239,6 @@ class _Frame(NamedTuple):
         return _TOP + _PLOT * (1 - (value - self.lowest) / (1 - self.lowest))
 
 
-def _svg(title: str, parts: Iterable[str], frame: _Frame, *, rows: int, changes: Sequence[int]) -> str:
-    high = _TOP + _PLOT + 30 + _KEY * rows
-    marks = "".join(_change(frame, number, place) for number, place in enumerate(changes, 1))
-    return (
-        f'<svg class="chart" viewBox="0 0 {_WIDE} {high}" width="{_WIDE}" height="{high}" role="img" '
-        f'aria-label="{html(title)} over {frame.runs} runs">{"".join(parts)}{marks}</svg>'
-    )
-
-
 def _grid(frame: _Frame, when: Sequence[str]) -> Iterator[str]:
     for step in range(frame.steps + 1):
         value = frame.lowest + (1 - frame.lowest) * step / frame.steps
@@ -254,21 +250,19 @@ def _grid(frame: _Frame, when: Sequence[str]) -> Iterator[str]:
         yield f'<text x="{frame.x(place):.1f}" y="{_TOP + _PLOT + 16}" text-anchor="middle">{html(when[place])}</text>'
 
 
-def _line(frame: _Frame, values: Sequence[float | None], kind: str, name: str) -> Iterator[str]:
-    """Yield a line with a point for each run, interrupted where a run has no value."""
-    pen, path = "M", []
+def _line(frame: _Frame, values: Sequence[float | None], kind: str, name: str) -> str:
+    """Return a line with a point for each run, interrupted where a run has no value."""
+    pen, path, points = "M", "", ""
     for place, value in enumerate(values):
         if value is None:
             pen = "M"
             continue
-        path.append(f"{pen}{frame.x(place):.1f} {frame.y(value):.1f}")
+        x, y = f"{frame.x(place):.1f}", f"{frame.y(value):.1f}"
+        path += f"{pen}{x} {y}"
+        points += f'<circle class="{kind}" cx="{x}" cy="{y}" r="3">'
+        points += f"<title>{html(name)}: {percent(value, 1)}</title></circle>"
         pen = "L"
-    yield f'<path class="{kind}" d="{"".join(path)}"/>'
-    if len(values) <= _FEW_POINTS:
-        for place, value in enumerate(values):
-            if value is not None:
-                at = f'cx="{frame.x(place):.1f}" cy="{frame.y(value):.1f}"'
-                yield f'<circle class="{kind}" {at} r="3"><title>{html(name)}: {percent(value, 1)}</title></circle>'
+    return f'<path class="{kind}" d="{path}"/>{points if len(values) <= _FEW_POINTS else ""}'
 
 
 def _band(frame: _Frame, series: Series, kind: str) -> Iterator[str]:
