@@ -88,7 +88,7 @@ def main(call: Call) -> int:
         raise CannotJudge.at("safe-gate import", words, Code.NO_INPUT)
     made = addons.importers.number_repeated_ids(imported, request)
     if path := arguments["update"]:
-        update = addons.importers.start_update(made, request, is_lenient=arguments["skip_invalid"])
+        update = addons.importers.Update(request, {one[request.key]: one for one in made}, arguments["skip_invalid"])
         disk.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays
         for line in _shown(update, path):
             say(line)

@@ -1,6 +1,6 @@
 """Converts what other tools recorded into cases or outputs: `safe-gate import`."""
 
-from safe_gate.addons.importers.entries import BY_DEFAULT, IMPORTING, Request, Update, start_update, to_json_line
+from safe_gate.addons.importers.entries import BY_DEFAULT, IMPORTING, Request, Update, to_json_line
 from safe_gate.addons.importers.reading import import_files, number_repeated_ids, parse_mapping
 
 __all__ = [
@@ -11,6 +11,5 @@ __all__ = [
     "import_files",
     "number_repeated_ids",
     "parse_mapping",
-    "start_update",
     "to_json_line",
 ]

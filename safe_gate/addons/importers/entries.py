@@ -281,8 +281,3 @@ def _replace_values(line: str, values: dict[Keys, Any]) -> str:
         end = _decoder.raw_decode(line, start)[1]
         line = line[:start] + to_json_line(values[path], ascii_only=ascii_only) + line[end:]
     return line
-
-
-def start_update(entries: Iterator[JsonObject], request: Request, *, is_lenient: bool) -> Update:
-    """Return an update by imported entries, whose ids differ."""
-    return Update(request, {entry[request.key]: entry for entry in entries}, is_lenient)
