@@ -40,6 +40,7 @@ TAUGHT = ("positive", "negative", "mind_reading", "guarantee", "vulnerability", 
 """The groups that rows are learned for."""
 
 _MARKS = {"pivot": "leaves"}  # the mark of a group, if its name differs
+_WITHOUT = {"mind_reading": True, "guarantee": True, "vulnerability": None}  # the label that excludes all of a group
 _LONGEST = 6
 _MODALS = frozenset({"should", "must", "will", "can", "would", "could", "not"})
 _FUNCTION_WORDS = frozenset(
@@ -104,15 +105,8 @@ def rows_to_packs(rows: Sequence[LearnedPhrase]) -> Iterator[dict[str, Any]]:
 
 def _has_marks_of(case: Case, group: str) -> bool:
     """Return whether a case says which clauses are of a group, by marks or by a label that excludes all."""
-    check = GROUPS[group][0]
-    if case.marks:
-        return True
-    label = case.expected.get(check, "")
-    return (check, label) in {("unverifiable_reassurance", True), ("topic_pivot", None)} and group in (
-        "mind_reading",
-        "guarantee",
-        "vulnerability",
-    )
+    label = case.expected.get(GROUPS[group][0], "")
+    return bool(case.marks) or (group in _WITHOUT and label is _WITHOUT[group])
 
 
 def _clauses(case: Case, group: str, turn: Turn) -> Iterator[_Clause]:
@@ -260,11 +254,6 @@ def split_cases(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[
     return [[case for case, key in zip(cases, keys, strict=True) if key == part] for part in sorted(set(keys))]
 
 
-def distinct_replies(cases: Sequence[Case]) -> int:
-    """Return how many replies some cases have, copies counted once."""
-    return len({_texts(case)[1] for case in cases})
-
-
 def _texts(case: Case) -> tuple[str, str]:
     """Return a case's message and reply as their copies have them too."""
     return normalise(case.user).folded, normalise(case.assistant).folded
@@ -329,11 +318,8 @@ def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
     `recipe` is made from the settings.
     """
     if settings["profile"] == packs.SPEC:
-        raise CannotJudge(
-            Problem(
-                Place("profile"), "is spec, which uses no learned rules; expected standard", code=Code.INVALID_SETTING
-            )
-        )
+        words = "is spec, which uses no learned rules; expected standard"
+        raise CannotJudge.at("profile", words, Code.INVALID_SETTING)
     teams = packs.packs_in_recipe(recipe)
     today = packs.select_packs(teams, settings["rules_off"])
     table = packs.stored_table()
@@ -353,11 +339,9 @@ def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
     if problems := [Problem(Place("rules"), words, pack["pack"]) for pack in made if pack["pack"] in taken]:
         raise CannotJudge(*problems)
     checks = [check for check in CHECKS if any(GROUPS[row.group][0] == check for row in found)]
-    measured = (
-        measure_gains(cases, checks, rules, lambda some: ready([*today, *rows_to_packs(learned(some))]))
-        if checks
-        else ()
-    )
+    measured: tuple[Gain, ...] = ()
+    if checks:
+        measured = measure_gains(cases, checks, rules, lambda some: ready([*today, *rows_to_packs(learned(some))]))
     return Lesson(tuple(made), (*_lesson_lines(found, measured), *_counted(cases)))
 
 
@@ -406,7 +390,7 @@ def _is_worthwhile(gain: Gain) -> str:
 
 def _counted(cases: Sequence[Any]) -> Iterator[str]:
     """Yield how many cases were learned from, if duplicates reduce the number."""
-    replies = distinct_replies(cases)
+    replies = len({_texts(case)[1] for case in cases})
     if replies < len(cases):
         distinct = plural(replies, "distinct reply", "distinct replies")
         words = "a copy counts once, and cases that share a reply or a message are left out together"

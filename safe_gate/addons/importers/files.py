@@ -388,18 +388,17 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> I
 
 
 def _read_columns(data: bytes) -> Iterator[Record | RefusedRecord]:
-    number = 0
+    batches = parquet.read_batches(BytesIO(data), 50)
+    lines = (line for _, batch in batches for line in parquet.read_lines(batch, is_import=True))
     try:
-        for _, batch in parquet.read_batches(BytesIO(data), 50):
-            for line in parquet.read_lines(batch, is_import=True):
-                number += 1
-                if isinstance(line, parquet.NotReadable):
-                    yield RefusedRecord(f"is a row that JSON cannot hold: {line}", Record(number, None))
-                    continue
-                try:
-                    yield Record(number, parse_json(line), "columns")
-                except (KeyTwiceError, TooManyValuesError) as error:
-                    yield RefusedRecord(_parse_error_reason(error), Record(number, None))
+        for number, line in enumerate(lines, 1):
+            if isinstance(line, parquet.NotReadable):
+                yield RefusedRecord(f"is a row that JSON cannot hold: {line}", Record(number, None))
+                continue
+            try:
+                yield Record(number, parse_json(line), "columns")
+            except (KeyTwiceError, TooManyValuesError) as error:
+                yield RefusedRecord(_parse_error_reason(error), Record(number, None))
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}") from None
 

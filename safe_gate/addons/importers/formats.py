@@ -244,10 +244,9 @@ def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
     replies = [reply for some in several for reply in some]
     if not replies or not all(isinstance(reply, str) for reply in replies):
         raise RefusedRecord("has no text in resps; expected responses of a generate_until task, not likelihoods")
+    used = ("doc_id", "arguments", "resps", "filter")
     for reply in replies:
-        yield Sample(
-            read_side(asked, "user"), [Message("assistant", reply)], ["doc_id", "arguments", "resps", "filter"]
-        )
+        yield Sample(read_side(asked, "user"), [Message("assistant", reply)], used)
 
 
 # --- OpenAI Batch ---------------------------------------------------------------------------------

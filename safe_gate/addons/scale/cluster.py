@@ -74,7 +74,7 @@ def check_scheduler(scheduler: str) -> Mapping[str, str]:
         own = _software()
     except ImportError as error:
         words = f"names a dask scheduler, which needs {error.name}, which is not installed; {recorded.NO_EXTRA}"
-        raise CannotJudge(Problem(Place("jobs"), words, code=Code.UNAVAILABLE)) from None
+        raise CannotJudge.at("jobs", words, Code.UNAVAILABLE) from None
     found = _ADDRESS.fullmatch(scheduler)
     if not found or not 0 < int(found["port"]) < 1 << 16:
         raise _cluster_error(scheduler, "is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
@@ -126,7 +126,7 @@ def _check_reachable(scheduler: str) -> None:
 
 
 def _cluster_error(scheduler: str, words: str) -> CannotJudge:
-    return CannotJudge(Problem(Place("jobs"), f"{scheduler[:80]} {words}", code=Code.UNAVAILABLE))
+    return CannotJudge.at("jobs", f"{scheduler[:80]} {words}", Code.UNAVAILABLE)
 
 
 def _wait_for_worker(client: Client, scheduler: str, seconds: int, words: str) -> None:
@@ -134,9 +134,8 @@ def _wait_for_worker(client: Client, scheduler: str, seconds: int, words: str) -
     try:
         client.wait_for_workers(1, timeout=seconds)
     except TimeoutError:
-        raise _cluster_error(
-            scheduler, f"{words}, and none came for {seconds} s; start some: dask worker ADDRESS"
-        ) from None
+        words += f", and none came for {seconds} s; start some: dask worker ADDRESS"
+        raise _cluster_error(scheduler, words) from None
 
 
 def _await_result(future: Future[Any], client: Client, scheduler: str) -> Any:

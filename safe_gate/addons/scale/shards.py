@@ -167,7 +167,7 @@ def read_shards(patterns: Sequence[str]) -> Shards:
     """Return the shards that paths and globs name. Raises CannotJudge unless they are one whole, each there once."""
     if not patterns:
         words = "is not set, so there is nothing to merge; expected the reports of runs with `shard`"
-        raise CannotJudge(Problem(Place("shards"), words))
+        raise CannotJudge.at("shards", words)
     paths, problems = globs.expand_on_disk(patterns, ".json")
     contents: dict[str, ShardContent] = {}
     for path in paths:
