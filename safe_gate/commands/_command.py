@@ -202,22 +202,29 @@ def _problem(one: Problem) -> dict[str, Any]:
 
 
 def effects_of(environ: Mapping[str, str], printed: Print, told: dict[str, Any], *, is_log: bool = True) -> Effects:
-    """Return what a command may do. Its time is the clock's if SOURCE_DATE_EPOCH is invalid."""
-    say = printer(environ, partial(_say, printed, is_log=is_log))
-    out, err = (lambda line: say(line, sys.stdout)), (lambda line: say(line, sys.stderr))
+    """Return what a command may do. Its time is the clock's if SOURCE_DATE_EPOCH is invalid.
+
+    On a terminal a line has colours and replaces the progress line. A line that is lost, as on a full disk, raises
+    CannotJudge unless it is only a log.
+    """
+    console.limit_width(shutil.get_terminal_size().columns)  # 80 where it goes elsewhere, unless COLUMNS says more
+    progress = Progress(sys.stderr)
+    if sys.stderr.isatty():
+        workers.listen_for_scored(progress.add)
+
+    def say(line: str, stream: TextIO) -> None:
+        progress.clear()
+        error = printed(coloured(line) if has_colour(stream, environ) else line, stream)
+        if not (error is None or is_log or stream is sys.stderr or isinstance(error, BrokenPipeError)):  # of `| head`
+            words = f"cannot be written: {error.strerror}"
+            raise CannotJudge.at("standard output", words, Code.UNWRITABLE_FILE) from error
+
     try:
         at = time_of(environ)
     except CannotJudge:
         at = time_of({})
-    effects = Effects.of(environ, at, out, err)
+    effects = Effects.of(environ, at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr))
     return effects._replace(tell=lambda name, fact: told.update({name: fact() if callable(fact) else fact}))
-
-
-def _say(printed: Print, line: str, stream: TextIO, *, is_log: bool) -> None:
-    """Print a line. Raises CannotJudge if it is lost, as on a full disk, and is more than a log."""
-    error = printed(line, stream)
-    if not (error is None or is_log or stream is sys.stderr or isinstance(error, BrokenPipeError)):  # as of `| head`
-        raise CannotJudge.at("standard output", f"cannot be written: {error.strerror}", Code.UNWRITABLE_FILE) from error
 
 
 # --- the command line, parsed by argparse ------------------------------------------------------------
@@ -258,13 +265,13 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any] | None:
 
 def _arguments(argv: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of the command line by name. Raises CannotJudge for words that no option takes."""
-    first = argv[0].partition("=")[0] if argv else ""
-    if first.startswith("-") and first not in ("-h", "--help", "--version"):  # what follows it may be a token
-        words = f"{first} comes before the command; expected safe-gate COMMAND, then its flags; see safe-gate --help"
+    name = argv[0].partition("=")[0]
+    if name.startswith("-") and name not in ("-h", "--help", "--version"):  # what follows it may be a token
+        words = f"{name} comes before the command; expected safe-gate COMMAND, then its flags; see safe-gate --help"
         raise CannotJudge.at("command line", words, Code.USAGE)
-    if first not in commands.names():
+    if name not in commands.names():
         all_commands().parse_args(argv)  # which shows its help, or raises
-    name, command = first, commands.module(first).COMMAND
+    command = commands.module(name).COMMAND
     parser = _parser(name, command, is_whole="--help-all" in argv)
     # One that takes words anywhere: a plain one takes no HEAD in `compare BASE --verbose HEAD`.
     namespace, unknown = parser.parse_known_intermixed_args(argv[1:])
@@ -385,9 +392,6 @@ def _add_flag(group: argparse._ArgumentGroup, setting: Setting, flags: Sequence[
 
 # --- what a terminal shows beyond plain text ---------------------------------------------------------
 
-_Say = Callable[[str, TextIO], None]
-"""Prints a line to a stream."""
-
 _PATIENCE = 2.0  # seconds before a run shows how far it is
 _PAUSE = 0.1  # seconds between two such lines
 _RED, _GREEN, _YELLOW = "31", "32", "33"
@@ -419,22 +423,6 @@ def coloured(text: str) -> str:
     'Gate: \x1b[31mFAIL\x1b[0m (1 of 2 rules broken)'
     """
     return _PAINTED.sub(lambda found: f"{found[1]}\x1b[{_COLOURS[found[2]]}m{found[2]}\x1b[0m", text)
-
-
-def printer(environ: Mapping[str, str], printed: _Say) -> _Say:
-    """Return a function that prints a line. On a terminal the line has colours and replaces the progress line."""
-    console.limit_width(shutil.get_terminal_size().columns)  # 80 where it goes elsewhere, unless COLUMNS says more
-    if not (environ.get("FORCE_COLOR") or sys.stdout.isatty() or sys.stderr.isatty()):
-        return printed
-    shown = Progress(sys.stderr)
-    if sys.stderr.isatty():
-        workers.listen_for_scored(shown.add)
-
-    def say(line: str, stream: TextIO) -> None:
-        shown.clear()
-        printed(coloured(line) if has_colour(stream, environ) else line, stream)
-
-    return say
 
 
 class Progress:
