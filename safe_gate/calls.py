@@ -113,30 +113,24 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
     disk.show_as_values(folder)
     no_json = list[Problem]()
     plain = {name: _plain(value) for name, value in given.items() if value is not None}
-    plain = dict(_in_files(plain, folder, no_json))
-    flags = {"jobs": "1", **plain}
+    flags = {"jobs": "1", **dict(_in_files(plain, folder, no_json))}
     flags["jobs"] = str(flags["jobs"])
     writes = isinstance(flags.get("report_dir"), str)
+
+    def options_at(root: FilePath = disk.HERE) -> Settings:
+        return reading.read(flags, {}, partial(checked.read_config, root=root), command=IN_PYTHON)
+
     try:
         if problems := (*no_json, *_misplaced(flags)):
             raise CannotJudge(*problems)
-        options = reading.read(flags, {}, checked.read_config, command=IN_PYTHON)
-        return _judged(options, effects, flags, writes=writes)
+        options = options_at()
+        disk.follow_links(is_on="outside-links" in options.allow)
+        judged = one_run.run(options if writes else options.replace(reports=()), effects, options_at)
     except CannotJudge as error:
         if writes:  # an old report must not say that the gate passed
-            reporting.report_refusal(error.problems, reading.reporting_options(flags, {}, _unchecked), effects)
+            unchecked = partial(checked.read_config, is_checked=False)
+            reporting.report_refusal(error.problems, reading.reporting_options(flags, {}, unchecked), effects)
         raise
-
-
-_unchecked = partial(checked.read_config, is_checked=False)
-
-
-def _judged(options: Settings, effects: Effects, flags: Mapping[str, Any], *, writes: bool) -> Run:
-    def options_at(root: FilePath) -> Settings:
-        return reading.read(flags, {}, partial(checked.read_config, root=root), command=IN_PYTHON)
-
-    disk.follow_links(is_on="outside-links" in options.allow)
-    judged = one_run.run(options if writes else options.replace(reports=()), effects, options_at)
     if judged.problems:
         raise GateError(judged.problems)
     report = judged.report
