@@ -180,8 +180,11 @@ def score_reply(
     """
     _are_texts(user=user, assistant=assistant)
     of_profile = _one_of("profile", profile, ("standard", rule_packs.SPEC))
-    given = _packs(packs)
-    rules = _with_packs(of_profile, given) if given else _as_shipped(of_profile)
+    try:
+        given = _packs(packs)
+        rules = _with_packs(of_profile, given) if given else _as_shipped(of_profile)
+    except CannotJudge as error:
+        raise _refusal(error.problems) from None
     own = tuple(name for name in rules.checks if "/" in name)
     wanted = _several("checks", (*DEFAULT_CHECKS, *own) if checks is None else checks, rules.checks)
     asked = {"must_contain": _wanted("must_contain", must_contain)}
@@ -212,7 +215,7 @@ def _as_shipped(profile: str) -> Rules:
 
 
 def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the names and the JSON texts of packs. Raises TypeError for a wrong type, ValueError for no such file."""
+    """Return the names and the JSON texts of packs. Raises TypeError for a wrong type, CannotJudge for no such file."""
     found: list[tuple[str, str]] = []
     for index, one in enumerate((given,) if isinstance(given, str | Mapping | os.PathLike) else given):
         if isinstance(one, Mapping):
@@ -229,11 +232,9 @@ def _read(pattern: str) -> Iterator[tuple[str, str]]:
 
     paths, problems = globs.expand_on_disk([pattern], ".json")
     if problems:
-        raise _refusal(problems)
-    try:
-        yield from [(disk.display_path(path), disk.read_text(path, disk.display_path(path))) for path in paths]
-    except CannotJudge as error:
-        raise _refusal(error.problems) from None
+        raise CannotJudge(*problems)
+    for path in paths:
+        yield disk.display_path(path), disk.read_text(path, disk.display_path(path))
 
 
 @lru_cache(maxsize=8)
@@ -241,20 +242,11 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
     from safe_gate.inputs import checked
 
     settings = {"profile": profile, "default_checks": DEFAULT_CHECKS, "tags": None, "rules_off": (), "helplines": _ALL}
-    try:
-        files = [
-            OwnFile(
-                name,
-                name,
-                text.encode(),
-                checked.parse_document(text, Path(name), name, "rule-pack"),
-                checked.line_finder(text),
-            )
-            for name, text in named
-        ]
-        return rule_packs.from_recipe(rule_packs.recipe(settings, files))
-    except CannotJudge as error:
-        raise _refusal(error.problems) from None
+    files = list[OwnFile]()
+    for name, text in named:
+        pack = checked.parse_document(text, Path(name), name, "rule-pack")
+        files.append(OwnFile(name, name, text.encode(), pack, checked.line_finder(text)))
+    return rule_packs.from_recipe(rule_packs.recipe(settings, files))
 
 
 _ALL: Mapping[str, tuple[str, ...]] = {}
