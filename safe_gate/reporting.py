@@ -148,10 +148,9 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
 
         publishing.publish_run(shown, options, written, effects, hands_over=hands_over)
     _tell_programs(shown, judged.problems, written, effects)
-    if judged.report.verdict is Verdict.FAIL:
-        if command := _next_command(shown, options, effects.given):
-            effects.tell("next", command)
-        if command and not options.quiet:
+    if judged.report.verdict is Verdict.FAIL and (command := _next_command(shown, options, effects.given)):
+        effects.tell("next", command)
+        if not options.quiet:
             effects.out(f"Next: {command}")
     return judged
 
