@@ -47,41 +47,29 @@ def main(call: Call) -> int:
     options = call.options()
     if out and words[:1] != ["train"]:
         raise CannotJudge.at("--out", "is for rules train; nothing else is written", Code.USAGE)
-    if not words:
-        effects.out(_drawn(_listed(compile_recipe(_SYNTHESIS.name, sides.take_snapshot(options).recipe(_SYNTHESIS)))))
-    elif words[0] == "test" and words[1:]:
-        found = packs.packs_in_recipe(
-            sides.take_snapshot(Settings().replace(rules=tuple(words[1:]))).recipe(_SYNTHESIS)
-        )
-        rules = sum(len(pack["rules"]) for pack in found)
-        effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
-    elif words[0] == "train" and words[1:]:
-        _train(words[1:], sides.take_snapshot(options), out, effects)
-    else:
-        hint = suggestion(words[0], ("test", "train"), quoted=False)
-        what = (
-            f"rules {words[0]} names no file"
-            if words[0] in ("test", "train")
-            else f"{quote(words[0])} is unknown{hint}"
-        )
-        expected = "expected rules, rules test PACK..., or rules train CASES..."
-        raise CannotJudge.at("command line", f"{what}; {expected}", Code.USAGE)
+    expected = "expected rules, rules test PACK..., or rules train CASES..."
+    match words:
+        case []:
+            recipe = sides.take_snapshot(options).recipe(_SYNTHESIS)
+            effects.out(_drawn(_listed(compile_recipe(_SYNTHESIS.name, recipe))))
+        case ["test" | "train" as word]:
+            raise CannotJudge.at("command line", f"rules {word} names no file; {expected}", Code.USAGE)
+        case ["test", *files]:
+            recipe = sides.take_snapshot(Settings().replace(rules=tuple(files))).recipe(_SYNTHESIS)
+            found = packs.packs_in_recipe(recipe)
+            rules = sum(len(pack["rules"]) for pack in found)
+            effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
+        case ["train", *files]:
+            _train(files, sides.take_snapshot(options), out, effects)
+        case [word, *_]:
+            what = f"{quote(word)} is unknown{suggestion(word, ('test', 'train'), quoted=False)}"
+            raise CannotJudge.at("command line", f"{what}; {expected}", Code.USAGE)
     return 0
 
 
 def _listed(rules: Rules) -> Iterator[Table | str]:
     """Yield the checks, by the groups that they look for, and the rules that count: id, group and origin."""
-    yield _checks(rules)
-    shown = tuple(
-        (Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or f"learned: {rule.inside} of {rule.total}")
-        for rule in rules.all
-    )
-    yield Table(("Rule", "Group", "Origin"), "<<<", shown)
-    yield f"{plural(len(shown), 'rule')}, {sum(rule.total > 0 for rule in rules.all)} of them learned"
-
-
-def _checks(rules: Rules) -> Table:
-    shown = tuple(
+    checks = tuple(
         (
             Untrusted(check.name),
             ", ".join(check.applies) or "every message",
@@ -91,7 +79,13 @@ def _checks(rules: Rules) -> Table:
         )
         for check in rules.checks.values()
     )
-    return Table(("Check", "Applies to", "For", "Against", "Passes with"), "<<<<<", shown)
+    yield Table(("Check", "Applies to", "For", "Against", "Passes with"), "<<<<<", checks)
+    shown = tuple(
+        (Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or f"learned: {rule.inside} of {rule.total}")
+        for rule in rules.all
+    )
+    yield Table(("Rule", "Group", "Origin"), "<<<", shown)
+    yield f"{plural(len(shown), 'rule')}, {sum(rule.total > 0 for rule in rules.all)} of them learned"
 
 
 _ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
