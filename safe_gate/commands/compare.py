@@ -19,7 +19,7 @@ from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.model.report import Findings, Verdict
 from safe_gate.render import console
 from safe_gate.render.comparison import comparison_section, headline
@@ -49,10 +49,9 @@ def main(call: Call) -> int:
         refuse_to_overwrite("--out", out, (Path(base), Path(head), *input_paths(options)))
     with open_snapshots(options, effects, call.options_at) as snapshots:
         options_at = snapshots.settings_at
-        # `_nothing_in` names a missing one.
         old, new = (snapshots.open(one) for one in (base, head))
         if new is None:
-            raise CannotJudge(_nothing_in(head))
+            raise _nothing_in(head)
         roots = [one.root for one in (old, new) if one is not None and one.report is None]
         is_ours = len(roots) == 2 or roots == [HERE]  # a commit alone may lack files that were added since
         if is_ours and (problems := [*comparison.unmatched_patterns(options_at(new.root), roots)]):
@@ -64,9 +63,9 @@ def main(call: Call) -> int:
         except CannotJudge as error:
             raise new.placed(error) from None
         if not any(side.parts.values()):
-            raise CannotJudge(_nothing_in(head))
+            raise _nothing_in(head)
         if old is None:
-            raise CannotJudge(_nothing_in(base))
+            raise _nothing_in(base)
         past = comparison.baseline_run(old, snapshots.of, side, run, at)
         found = comparison.compare_to(
             comparison.describe(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known
@@ -74,7 +73,7 @@ def main(call: Call) -> int:
         now, before = terms_of(new, run.root, snapshots, cases), terms_of(old, run.root, snapshots, past.cases)
         weakened = weakened_since(old, before, now, run, at)
     if found.status == Status.NONE:
-        raise CannotJudge(_nothing_in(base))
+        raise _nothing_in(base)
     outcomes = judge(found.parts, guards, known) + weakening.judge(weakened)
     if all(outcome.passed for outcome in outcomes) and not any(part.cases.both for _, part in parts_of(found.parts)):
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
@@ -115,10 +114,7 @@ def _head(
     return comparison.compared_run(parts, run), known, scores.case_terms
 
 
-def _nothing_in(spec: str) -> Problem:
+def _nothing_in(spec: str) -> CannotJudge:
     what = "is not there" if baseline_kind(spec) == "missing report" else "has nothing to compare"
-    return Problem(
-        Place(spec),
-        f"{what}; expected a report, or a commit with cases of the settings' patterns",
-        code=Code.BASE_UNAVAILABLE,
-    )
+    words = f"{what}; expected a report, or a commit with cases of the settings' patterns"
+    return CannotJudge.at(spec, words, Code.BASE_UNAVAILABLE)
