@@ -12,7 +12,7 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import requests
@@ -58,26 +58,22 @@ class Session(requests.Session):
             raise
 
 
-# The first kind that an error is of; the narrower ones come first.
-_CAUSES: tuple[tuple[type[Exception], str], ...] = (
-    (TimeoutError, "no answer in time"),
-    (requests.Timeout, "no answer in time"),
-    (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
-    (
-        requests.exceptions.SSLError,
-        ("the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE"),
-    ),
-    (requests.ConnectionError, "no connection"),
-    (requests.exceptions.ChunkedEncodingError, "the answer ended early"),
-    (HTTPError, "the answer ended early"),
-    (ValueError, "the address cannot be used"),
-    (OSError, "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
-)
+# By the first kinds that an error is of; the narrower ones come first.
+_UNTRUSTED = "the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE"
+_CAUSES: Mapping[tuple[type[Exception], ...], str] = {
+    (TimeoutError, requests.Timeout): "no answer in time",
+    (requests.exceptions.ProxyError,): "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY",
+    (requests.exceptions.SSLError,): _UNTRUSTED,
+    (requests.ConnectionError,): "no connection",
+    (requests.exceptions.ChunkedEncodingError, HTTPError): "the answer ended early",
+    (ValueError,): "the address cannot be used",
+    (OSError,): "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE",
+}
 
 
 def failure_reason(error: Exception) -> str:
     """Return what went wrong, and what to correct where it is a setting."""
-    return next(words for kind, words in _CAUSES if isinstance(error, kind))
+    return next(words for kinds, words in _CAUSES.items() if isinstance(error, kinds))
 
 
 _MOST_EVENTS = 500
