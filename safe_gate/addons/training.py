@@ -30,15 +30,9 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table, Untrusted
 
-LEAST_MARKED = 2
-"""The minimum number of marked clauses that have a phrase."""
-
-LEAST_PRECISION = 0.8
-"""At least this share of the clauses with a phrase must be marked. Half a clause is subtracted from the marked ones."""
-
-TAUGHT = ("positive", "negative", "mind_reading", "guarantee", "vulnerability", "pivot")
-"""The groups that rows are learned for."""
-
+_TAUGHT = ("positive", "negative", "mind_reading", "guarantee", "vulnerability", "pivot")
+_LEAST_MARKED = 2  # clauses that have a phrase
+_LEAST_PRECISION = 0.8  # the share of the clauses with a phrase that are marked, of which half a one is subtracted
 _MARKS = {"pivot": "leaves"}  # the mark of a group, if its name differs
 _WITHOUT = {"mind_reading": True, "guarantee": True, "vulnerability": None}  # the label that excludes all of a group
 _LONGEST = 6
@@ -162,7 +156,7 @@ def _learn_group(group: str, clauses: Sequence[_Clause], names: Mapping[str, str
     worth = {
         key: places
         for key, places in held.items()
-        if inside[key] >= LEAST_MARKED and inside[key] - 0.5 >= LEAST_PRECISION * (inside[key] + outside[key])
+        if inside[key] >= _LEAST_MARKED and inside[key] - 0.5 >= _LEAST_PRECISION * (inside[key] + outside[key])
     }
     covered: set[int] = set()
     queue = [(-len(places), asked, len(phrase.split()), phrase) for (phrase, asked), places in worth.items()]
@@ -330,7 +324,7 @@ def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
     rules = ready(today)
 
     def learned(some: Sequence[Case]) -> list[LearnedPhrase]:
-        return learn_rows(some, rules, packs.word_classes(), TAUGHT)
+        return learn_rows(some, rules, packs.word_classes(), _TAUGHT)
 
     found = learned(cases)
     made = list(rows_to_packs(found))
