@@ -77,6 +77,7 @@ def sample_to_line(
     kept = _kept_fields(fields, makes.keeps)
     is_ours = "checks" in kept or isinstance(kept.get("expected"), dict)
     said = found.user if isinstance(found.user, str) else json.dumps(found.user)
+    tags = dict.fromkeys((*request.tags, *sample.tags, *find_tags(record.value, mapping.get("tags", ""))))
 
     def line() -> JsonObject:
         checks = one if isinstance(one := kept.get("checks"), list) else ()
@@ -87,9 +88,7 @@ def sample_to_line(
                 stand_in=f"user-{_digest(said)}",
                 message=found.user,
                 reply=parse_embedded_json(found.reply) if makes.is_parsed else found.reply,
-                tags=tuple(
-                    dict.fromkeys((*request.tags, *sample.tags, *find_tags(record.value, mapping.get("tags", ""))))
-                ),
+                tags=tuple(tags),
                 checks=request.checks or checks,
                 extra={**others, **sample.extra},
             )
