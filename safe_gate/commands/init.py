@@ -104,7 +104,6 @@ def _why_kept(path: Path) -> str:
 
 
 def _workflows_with_the_gate() -> Iterator[str]:
-    """Yield the workflows of the repository that use the action."""
     for file in sorted(_WORKFLOWS.glob("*.y*ml")):
         if "/safe-gate@" in _text(file):
             yield file.as_posix()

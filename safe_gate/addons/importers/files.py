@@ -334,8 +334,7 @@ def detect_delimiter(text: str) -> str:
     >>> detect_delimiter('id;"a, b";c\n1,2;3;4'), detect_delimiter("\nsep=|\na|b")
     (';', '|')
     """
-    before = _BLANK_LINES.match(text)
-    text = text[before.end() :] if before else text
+    text = _BLANK_LINES.sub("", text, count=1)
     if named := _SEPARATOR.match(text):
         return named[1]
     header = re.split(r"[\r\n]", _QUOTED.sub("", text), maxsplit=1)[0]

@@ -117,7 +117,6 @@ def title(moments: Sequence[Moment]) -> str:
 
 
 def _charts(moments: Sequence[Moment], name: str) -> Iterator[str]:
-    """Yield a chart for each kind of an evaluator's rates."""
     marks, when = sorted(changes(moments)), [one.at[5:10] for one in moments]
     for about in dict.fromkeys(rate.about for one in moments for rate in one.rates(name)):
         chart = line_chart(about, list(_series(moments, name, about)), when, marks)

@@ -82,7 +82,6 @@ def html_table(table: Table, caption: str, most: int = HELD, longest: int = LONG
 
 
 def _left_out(number: int) -> Iterator[str]:
-    """Yield how many rows are left out, if any."""
     if number > 0:
         yield f'<p class="muted">… and {number} more: see the JSON report.</p>\n'
 
@@ -113,9 +112,9 @@ def listed(facts: Iterable[tuple[str, Phrase]]) -> Iterator[str]:
     yield from (f"<p>{html(title)}: {render_phrase(fact)}</p>\n" for title, fact in facts)
 
 
-def paragraphs(sentences: Iterable[Phrase], kind: str = "note") -> Iterator[str]:
+def paragraphs(sentences: Iterable[Phrase]) -> Iterator[str]:
     """Yield sentences, each a paragraph."""
-    yield from (f'<p class="{kind}">{render_phrase(one)}</p>\n' for one in sentences)
+    yield from (f'<p class="note">{render_phrase(one)}</p>\n' for one in sentences)
 
 
 # --- rates with their intervals ----------------------------------------------------------------------

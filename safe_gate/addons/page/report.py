@@ -201,7 +201,6 @@ def _case_data(view: ReportView) -> Iterator[str]:
 
 
 def _common_facts(view: ReportView) -> dict[str, Any]:
-    """Return the facts that all cases of a report share."""
     shown = [(part.evaluator, part.evaluator.present, part.part) for part in view.parts]
     return {
         "evaluators": [
