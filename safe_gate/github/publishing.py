@@ -6,7 +6,6 @@ Nothing here changes a verdict: what fails is a warning.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
@@ -156,10 +155,8 @@ def _send(report: Report, wanted: Settings, origin: Origin, effects: Effects) ->
     url = f"{origin.repository}/actions/runs/{context.run.id}/attempts/{context.run.attempt}" if origin.run else ""
     gate = origin.gate or context.job
     source = f"{url or 'safe-gate'}{f'#{quote(gate)}' if gate else ''}"
-    failures = addons.sinks.deliver(
-        report, addons.sinks.Run(source, gate, origin.repository, url), wanted.receivers, time.sleep
-    )
-    if failures:
+    run = addons.sinks.Run(source, gate, origin.repository, url)
+    if failures := addons.sinks.deliver(report, run, wanted.receivers):
         _warn(f"Not all events were sent: {'; '.join(failures)}", effects)
     return "failed" if failures else "sent"
 

@@ -31,9 +31,8 @@ class SinkError(Exception):
 class Timer:
     """The time that a sink has left. It ends at a fixed moment, whatever happens."""
 
-    def __init__(self, seconds: float, sleep: Callable[[float], None]) -> None:
+    def __init__(self, seconds: float) -> None:
         self._end = time.monotonic() + seconds
-        self._sleep = sleep
 
     @property
     def left(self) -> float:
@@ -44,7 +43,7 @@ class Timer:
         """Wait, unless that would take longer than is left. Return whether it waited."""
         if seconds >= self.left:
             return False
-        self._sleep(seconds)
+        time.sleep(seconds)
         return True
 
     def within(self, most: float, action: Callable[[], Given]) -> Given:
@@ -68,7 +67,7 @@ def to_file(events: Iterator[Event], run: Run, sink: Sink, _timer: Timer) -> Non
     disk.write(path, (f"{line(event)}\n" for event in cloud_events(events, run)))
 
 
-def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None]) -> list[str]:
+def deliver(report: Report, run: Run, to: Sinks) -> list[str]:
     """Send the events of a report to every sink. Return a sentence for each that did not get them all.
 
     Each sink has its share of `timeouts.sinks`, and what the ones before it left.
@@ -76,7 +75,7 @@ def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None])
     failures = list[str]()
     end = time.monotonic() + to.timeout
     for place, sink in enumerate(to.each):
-        timer = Timer((end - time.monotonic()) / (len(to.each) - place), sleep)
+        timer = Timer((end - time.monotonic()) / (len(to.each) - place))
         name = f"sink {place + 1} ({sink.kind})"
         try:
             send = to_file if sink.kind == "file" else import_module(f"{__name__}.{sink.kind}").send
