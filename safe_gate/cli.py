@@ -16,15 +16,16 @@ from contextvars import copy_context
 from functools import partial
 from pathlib import Path
 from threading import current_thread, main_thread
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+
+if TYPE_CHECKING:
+    from safe_gate.commands._command import Print
+    from safe_gate.model.problems import Problem
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
 _HIGHEST = 2  # the number of standard error
 _FEW_CYCLES = 200_000  # objects that may wait for the garbage collector: a start makes nearly as many, and no garbage
-
-_Print = Callable[[str, TextIO], OSError | None]
-"""Prints a line to a stream, and returns the error if the line is lost."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -55,16 +56,14 @@ def _run_as_json(arguments: list[str]) -> int:
     return code
 
 
-def _run(arguments: list[str], say: _Print, told: dict[str, Any]) -> int:
+def _run(arguments: list[str], say: Print, told: dict[str, Any]) -> int:
     try:
         Path.cwd()
     except FileNotFoundError:
         from safe_gate.model.problems import Code, Place, Problem
 
         words = "the working folder no longer exists; change to another one"
-        told["problems"] = (Problem(Place("safe-gate"), words, code=Code.UNREADABLE_FILE),)
-        say(f"safe-gate: {words}", sys.stderr)
-        return _COULD_NOT_JUDGE
+        return _tell(Problem(Place("safe-gate"), words, code=Code.UNREADABLE_FILE), say, told)
     try:
         return copy_context().run(_main, arguments, os.environ, say, told)
     except BaseException as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
@@ -92,7 +91,7 @@ def _open_streams() -> None:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
-def _main(argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[str, Any]) -> int:
+def _main(argv: list[str], environ: Mapping[str, str], say: Print, told: dict[str, Any]) -> int:
     from safe_gate.commands import _command
 
     if not argv:
@@ -103,7 +102,7 @@ def _main(argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[s
 
 
 def _internal_error(
-    error: BaseException, argv: list[str], environ: Mapping[str, str], say: _Print, told: dict[str, Any]
+    error: BaseException, argv: list[str], environ: Mapping[str, str], say: Print, told: dict[str, Any]
 ) -> int:
     """Report an internal error or lack of memory in a sentence; for `run` also in reports and on GitHub. Returns 3."""
     from safe_gate.model.problems import Code, Place, Problem
@@ -130,8 +129,12 @@ def _internal_error(
         shown = problem if options.text == "full" else shown
         if _command.named(argv).refuses_aloud:
             return _command.refuse((problem,), options, _command.effects_of(environ, say, told))
-    told["problems"] = (shown,)
-    say(f"{shown.place.path}: {shown.message}", sys.stderr)
+    return _tell(shown, say, told)
+
+
+def _tell(problem: Problem, say: Print, told: dict[str, Any]) -> int:
+    told["problems"] = (problem,)
+    say(f"{problem.place.path}: {problem.message}", sys.stderr)
     return _COULD_NOT_JUDGE
 
 
