@@ -14,7 +14,6 @@ from safe_gate.inputs import disk, globs
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.render import console
 
-_STREAM = "-"
 _MOST_IDS = 50
 _MAKES = ", ".join(f"{name} for {one.makes}" for name, one in addons.importers.IMPORTING.items())
 
@@ -65,7 +64,7 @@ def main(call: Call) -> int:
     """
     effects, arguments = call.effects, call.arguments
     call.options()  # a config file that is wrong, or not read, is named here too
-    out, say = arguments["out"], effects.err if arguments["out"] == _STREAM else effects.out
+    out, say = arguments["out"], effects.err if arguments["out"] == disk.DASH else effects.out
     request = _request(arguments)
     _check_target(arguments)
     imported = addons.importers.import_files(arguments["sources"], request)
@@ -93,12 +92,13 @@ def main(call: Call) -> int:
         for line in _shown(update, path):
             say(line)
         return 0
-    if out == _STREAM:
+    if out == disk.DASH:
         for entry in made:
             effects.out(addons.importers.to_json_line(entry, ascii_only=True))
     else:
         disk.write(Path(out), (addons.importers.to_json_line(entry) + "\n" for entry in made))
-    say(f"Written: {'standard output' if out == _STREAM else console.path_text(out)}, {plural(imported.count, 'case')}")
+    written = "standard output" if out == disk.DASH else console.path_text(out)
+    say(f"Written: {written}, {plural(imported.count, 'case')}")
     return 0
 
 
@@ -140,7 +140,7 @@ def _check_target(arguments: Mapping[str, Any]) -> None:
     if bool(out) == bool(update):
         words = "and --update exclude each other; leave one out" if out else "and --update are missing; name a file"
         raise CannotJudge.at("--out", words, Code.USAGE)
-    if path == _STREAM and not update:
+    if path == disk.DASH and not update:
         return
     if disk.is_any_of(path, globs.expand_on_disk(arguments["sources"])[0]):
         raise CannotJudge.at(flag, f"names {path}, which is imported; name another file", Code.USAGE)

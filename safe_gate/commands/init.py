@@ -103,10 +103,8 @@ def _why_kept(path: Path) -> str:
     return ""
 
 
-def _workflows_with_the_gate() -> Iterator[str]:
-    for file in sorted(_WORKFLOWS.glob("*.y*ml")):
-        if "/safe-gate@" in _text(file):
-            yield file.as_posix()
+def _workflows_with_the_gate() -> list[str]:
+    return [file.as_posix() for file in sorted(_WORKFLOWS.glob("*.y*ml")) if "/safe-gate@" in _text(file)]
 
 
 def _text(path: Path) -> str:
@@ -126,7 +124,7 @@ def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
                     yield f"To judge the samples, add {file} to {setting} in {_config()}"
     if _PIPELINE in kept and _INCLUDES_THE_JOB not in _text(_PIPELINE):
         yield f"To run the gate, add `- local: {_INCLUDES_THE_JOB}` under include in {_PIPELINE}"
-    if any(path.parent == _WORKFLOWS for path in kept) and not any(_workflows_with_the_gate()):
+    if any(path.parent == _WORKFLOWS for path in kept) and not _workflows_with_the_gate():
         yield f"No workflow runs the gate: add a step that uses the action to one in {_WORKFLOWS.as_posix()}"
 
 
