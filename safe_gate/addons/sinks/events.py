@@ -42,18 +42,16 @@ class Evaluation(NamedTuple):
 class Event(NamedTuple):
     """An event for sinks, independent of their formats.
 
-    `subject` is a case or a batch in escaped words, "" for the run. `batch` is the batch of a case. `status` is pass
-    or fail for a case, the verdict for the run. `commit` is the judged one, for the run alone.
+    `subject` is a case or a batch in escaped words, "" for the run. `batch` is the batch of a case, and `status` its
+    pass or fail. `data` has the `timestamp` of the event.
     """
 
     type: str
     subject: str
-    time: str
     data: JsonObject
     evaluations: tuple[Evaluation, ...]
     batch: str = ""
     status: str = ""
-    commit: str = ""
 
 
 def report_events(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:
@@ -67,8 +65,8 @@ def report_events(report: Report, run: Run, *, with_text: bool) -> Iterator[Even
             yield _case_events(evaluator, part, result, timestamp, with_text=with_text)
         for one in evaluator.present.batch_events(part):
             rate, batch = Evaluation(f"{evaluator.name}.pass_rate", score=one.pass_rate), _clean_name(one.batch)
-            yield Event(one.type, batch, timestamp, {**one.data, "timestamp": timestamp}, (rate,), batch=batch)
-    yield _verdict_event(report, run, timestamp)
+            yield Event(one.type, batch, {**one.data, "timestamp": timestamp}, (rate,), batch)
+    yield _verdict_event(report, run)
 
 
 def _case_events(evaluator: Evaluator, part: Any, result: CaseResult, timestamp: str, *, with_text: bool) -> Event:
@@ -77,7 +75,6 @@ def _case_events(evaluator: Evaluator, part: Any, result: CaseResult, timestamp:
     return Event(
         type_,
         _clean_name(result.id),
-        timestamp,
         {**data, "timestamp": timestamp},
         tuple(
             Evaluation(
@@ -93,7 +90,7 @@ def _case_events(evaluator: Evaluator, part: Any, result: CaseResult, timestamp:
     )
 
 
-def _verdict_event(report: Report, run: Run, timestamp: str) -> Event:
+def _verdict_event(report: Report, run: Run) -> Event:
     verdict, digests = report.verdict.value, report.provenance.digests
     summaries = {one.name: codec.to_json(part.summary) for one, part in parts_of(report.parts)}
     data: dict[str, Any] = {
@@ -110,11 +107,10 @@ def _verdict_event(report: Report, run: Run, timestamp: str) -> Event:
         "commit": report.provenance.commit,
         "digest": digests.all if digests else "",
         "tool": codec.to_json(report.tool),
-        "timestamp": timestamp,
+        "timestamp": report.generated_at,
     }
     why = "; ".join(rule.message for rule in report.broken())[:_LONGEST]
-    judged = Evaluation("safe_gate.verdict", verdict, None, why)
-    return Event(VERDICT, "", timestamp, data, (judged,), status=verdict, commit=report.provenance.commit)
+    return Event(VERDICT, "", data, (Evaluation("safe_gate.verdict", verdict, None, why),))
 
 
 def _clean_name(name: str) -> str:
@@ -134,7 +130,7 @@ def cloud_events(events: Iterator[Event], run: Run) -> Iterator[dict[str, Any]]:
             "source": run.source,
             "type": event.type,
             **({"subject": event.subject} if event.subject else {}),
-            "time": event.time,
+            "time": event.data["timestamp"],
             "datacontenttype": "application/json",
             "data": event.data,
         }

@@ -80,7 +80,7 @@ def _records(events: Iterator[Event], run: Run) -> Iterator[ReadableLogRecord]:
     resource = resource.merge(OTELResourceDetector().detect())  # the user's own words stand
     scope = InstrumentationScope("safe-gate", __version__)
     for event in events:
-        time = int(datetime.fromisoformat(event.time).timestamp()) * 1_000_000_000
+        time = int(datetime.fromisoformat(event.data["timestamp"]).timestamp()) * 1_000_000_000
         for one in event.evaluations:
             attributes = {
                 "gen_ai.evaluation.name": one.name,
@@ -97,8 +97,8 @@ def _records(events: Iterator[Event], run: Run) -> Iterator[ReadableLogRecord]:
 
 def _test(event: Event) -> JsonObject:
     if event.type == VERDICT:
-        status = {"test.suite.run.status": _RUN_STATUS[event.status]}
-        return {**status, **({"vcs.ref.head.revision": event.commit} if event.commit else {})}
+        status, commit = {"test.suite.run.status": _RUN_STATUS[event.data["verdict"]]}, event.data["commit"]
+        return {**status, **({"vcs.ref.head.revision": commit} if commit else {})}
     if event.status:
         return {"test.case.name": event.subject, "test.case.result.status": event.status}
     return {}
