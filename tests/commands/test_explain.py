@@ -7,16 +7,7 @@ from typing import Any
 import pytest
 
 from safe_gate.inputs.checked import load_schema
-from tests.support.cases import (
-    BAD,
-    Ran,
-    SafeGate,
-    refused,
-    safe_case,
-    turn,
-    write_batch,
-    write_cases,
-)
+from tests.support.cases import BAD, Ran, SafeGate, refused, safe_case, turn, write_batch, write_cases
 
 NO_FEVER = {"output": {"signals": ["Cough"], "summary": "She went home.", "followup_questions": ["Which policy?"]}}
 

@@ -241,7 +241,6 @@ class Update:
             raise CannotJudge(Problem(Place(name), words, code=Code.UNKNOWN_CASE))
 
     def _line(self, text: str, case: JsonObject, place: Place, places: dict[str, Place]) -> str:
-        """Return the line of a case with its recorded replies."""
         id_ = case[self.request.key]
         if twice := recorded.check_duplicate(places, id_, place, self.request.key):
             self.problems.add(twice)

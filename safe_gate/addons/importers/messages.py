@@ -229,7 +229,6 @@ def content_text(content: Any) -> tuple[str | None, tuple[str, ...]]:
 
 
 def _part_text(part: Any) -> str | None:
-    """Return the text of a part, None for none."""
     if isinstance(part, dict) and part.get("type") in _TEXT_TYPES and not part.get("thought"):
         part = next((part[key] for key in ("text", "content", "refusal") if part.get(key) is not None), None)
         part = part.get("value") if isinstance(part, dict) else part  # the Assistants API
