@@ -209,9 +209,7 @@ def _wanted(argument: str, given: Iterable[Wanted]) -> tuple[Wanted, ...]:
     return found
 
 
-@lru_cache(maxsize=8)
-def _as_shipped(profile: str) -> Rules:
-    return rule_packs.shipped_rules(profile)
+_as_shipped = lru_cache(maxsize=8)(rule_packs.shipped_rules)
 
 
 def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
