@@ -15,7 +15,7 @@ from safe_gate.core.jsontext import line
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
-from safe_gate.model.report import Change, Origin, Report
+from safe_gate.model.report import Change, Comparison, Origin, Report
 from safe_gate.model.results import Judgement, Mark, Phrase, Severity, Table, Untrusted
 from safe_gate.render.cases import ShownCase, ShownPart, compared_part, rank_of
 from safe_gate.render.comparison import (
@@ -69,7 +69,7 @@ def _body(view: ReportView) -> Iterator[str]:
     yield from section("Cases", _case_list(view), 'id="cases" tabindex="-1"')
     if compared := report.comparison:
         against = render_phrase(describe_baseline(compared.baseline))
-        yield from section(f"Compared with {against}", _comparison(view))
+        yield from section(f"Compared with {against}", _comparison(view, compared))
     for part in view.parts:
         yield from section(html(part.evaluator.title), _figures(report, part))
     yield from section("Known failures", _waivers(report))
@@ -154,10 +154,9 @@ def _is_compared(view: ReportView) -> bool:
     return any(compared_part(view.report, part.evaluator.name) for part in view.parts)
 
 
-def _comparison(view: ReportView) -> Iterator[str]:
-    if comparison := view.report.comparison:
-        yield f"<p>{html(headline(comparison))}</p>\n"
-        yield from paragraphs(comparison_notes(comparison))
+def _comparison(view: ReportView, compared: Comparison) -> Iterator[str]:
+    yield f"<p>{html(headline(compared))}</p>\n"
+    yield from paragraphs(comparison_notes(compared))
     if found := view.comparison:
         yield from html_table(found.metrics, "Metrics of both runs")
         yield f'<p class="muted">{html("    ".join(found.footer))}</p>\n'
