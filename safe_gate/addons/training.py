@@ -336,39 +336,42 @@ def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
     measured: tuple[Gain, ...] = ()
     if checks:
         measured = measure_gains(cases, checks, rules, lambda some: ready([*today, *rows_to_packs(learned(some))]))
-    return Lesson(tuple(made), (*_lesson_lines(found, measured), *_counted(cases)))
+    return Lesson(tuple(made), tuple(_lesson_lines(cases, found, measured)))
 
 
-def _lesson_lines(rows: Sequence[LearnedPhrase], measured: Sequence[Gain]) -> Iterator[Table | str]:
-    """Yield the rows that were learned, with their counts, and what they gain each check."""
-    shown = tuple(
-        (Untrusted(row.phrase + " ?" * row.question), row.group, f"{row.inside} of {row.total}") for row in rows
-    )
+def _lesson_lines(cases: Sequence[Any], rows: Sequence[LearnedPhrase], gains: Sequence[Gain]) -> Iterator[Table | str]:
+    """Yield the rows that were learned, what they gain each check on labels left out, and what the cases lack."""
     if rows:
-        yield Table(("Phrase", "Group", "Clauses"), "<<>", shown)
-    yield f"{plural(len(rows), 'rule')} learned"
-    if measured:
-        yield from _gain_lines(measured)
-
-
-def _gain_lines(gains: Sequence[Gain]) -> Iterator[Table | str]:
-    """Yield what learning gains each check, on labels left out, and in words whether that is worth anything."""
-    shown = tuple(
-        (
-            gain.check,
-            str(gain.labels),
-            with_interval(gain.before / gain.labels, *wilson(gain.before, gain.labels)),
-            with_interval(gain.after / gain.labels, *wilson(gain.after, gain.labels)),
-            f"{100 * (gain.after - gain.before) / gain.labels:+.1f}",
-            str(gain.corrected),
-            str(gain.spoiled),
-            _is_worthwhile(gain),
+        shown = (
+            (Untrusted(row.phrase + " ?" * row.question), row.group, f"{row.inside} of {row.total}") for row in rows
         )
-        for gain in gains
+        yield Table(("Phrase", "Group", "Clauses"), "<<>", tuple(shown))
+    yield f"{plural(len(rows), 'rule')} learned"
+    if gains:
+        header = ("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth")
+        yield Table(header, "<>>>>>><", tuple(map(_gain_row, gains)))
+        yield "Before: labels that agree with today's rules. After: with learned rules, cross-validated."
+        yield "In brackets: 95 % Wilson intervals."
+    replies = len({_texts(case)[1] for case in cases})
+    if replies < len(cases):
+        distinct = plural(replies, "distinct reply", "distinct replies")
+        words = "a copy counts once, and cases that share a reply or a message are left out together"
+        yield f"{plural(len(cases), 'case')}, {distinct}: {words}."
+    if not any(case.marks for case in cases):
+        yield "No case has marks: quote the clauses that decide in `marks`, by group, to learn from them."
+
+
+def _gain_row(gain: Gain) -> tuple[str, ...]:
+    return (
+        gain.check,
+        str(gain.labels),
+        with_interval(gain.before / gain.labels, *wilson(gain.before, gain.labels)),
+        with_interval(gain.after / gain.labels, *wilson(gain.after, gain.labels)),
+        f"{100 * (gain.after - gain.before) / gain.labels:+.1f}",
+        str(gain.corrected),
+        str(gain.spoiled),
+        _is_worthwhile(gain),
     )
-    yield Table(("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth"), "<>>>>>><", shown)
-    yield "Before: labels that agree with today's rules. After: with learned rules, cross-validated."
-    yield "In brackets: 95 % Wilson intervals."
 
 
 def _is_worthwhile(gain: Gain) -> str:
@@ -380,14 +383,3 @@ def _is_worthwhile(gain: Gain) -> str:
     if gain.after <= gain.before:
         return "no gain: do not use these rules"
     return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
-
-
-def _counted(cases: Sequence[Any]) -> Iterator[str]:
-    """Yield how many cases were learned from, if duplicates reduce the number."""
-    replies = len({_texts(case)[1] for case in cases})
-    if replies < len(cases):
-        distinct = plural(replies, "distinct reply", "distinct replies")
-        words = "a copy counts once, and cases that share a reply or a message are left out together"
-        yield f"{plural(len(cases), 'case')}, {distinct}: {words}."
-    if not any(case.marks for case in cases):
-        yield "No case has marks: quote the clauses that decide in `marks`, by group, to learn from them."
