@@ -186,7 +186,7 @@ _FEW_LABELS, _FEW_POINTS = 6, 60
 
 
 class Series(NamedTuple):
-    """A rate over runs: part and whole of each, and the least that the gate allowed, or None."""
+    """A rate over runs: part and whole of each, and the least that the gate allowed, or None. At least one has it."""
 
     name: str
     rates: Sequence[tuple[int, int] | None]
@@ -195,10 +195,10 @@ class Series(NamedTuple):
 
 def line_chart(title: str, series: Sequence[Series], when: Sequence[str], changes: Sequence[int]) -> str:
     """Return rates over runs as lines, the only one with its interval; `changes` are the runs with other rules."""
-    points = [[rate[0] / rate[1] if rate and rate != (0, 0) else None for rate in one.rates] for one in series]
-    shown = [value for some in points for value in some if value is not None]
-    shown += [limit for one in series for limit in one.limits if limit is not None]
-    frame = _Frame(len(when), *next(axis for axis in _AXES if axis[0] <= min(shown, default=0)))
+    points = [[rate[0] / rate[1] if rate else None for rate in one.rates] for one in series]
+    limits = [limit for one in series for limit in one.limits if limit is not None]
+    least = min((*limits, *(value for some in points for value in some if value is not None)), default=0)
+    frame = _Frame(len(when), *next(axis for axis in _AXES if axis[0] <= least))
     parts = [*_grid(frame, when)]
     for number, (one, values) in enumerate(zip(series, points, strict=True)):
         kind = f"s{number % 4}"
@@ -206,14 +206,12 @@ def line_chart(title: str, series: Sequence[Series], when: Sequence[str], change
             parts += _band(frame, one, kind)
         parts += _limit(frame, one.limits)
         parts.append(_line(frame, values, kind, one.name))
-        part, whole = next((rate for rate in reversed(one.rates) if rate), (0, 0))
-        parts.append(_key(number, kind, f"{one.name}, latest {percent(part / whole)}" if whole else one.name))
-    rows = len(series)
-    if any(limit is not None for one in series for limit in one.limits):
-        parts.append(_key(rows, "asked", "the least that the gate allows"))
-        rows += 1
+        latest = next(value for value in reversed(values) if value is not None)
+        parts.append(_key(number, kind, f"{one.name}, latest {percent(latest)}"))
+    if limits:
+        parts.append(_key(len(series), "asked", "the least that the gate allows"))
     parts += (_change(frame, number, place) for number, place in enumerate(changes, 1))
-    high = _TOP + _PLOT + 30 + _KEY * rows
+    high = _TOP + _PLOT + 30 + _KEY * (len(series) + bool(limits))
     return (
         f'<svg class="chart" viewBox="0 0 {_WIDE} {high}" width="{_WIDE}" height="{high}" role="img" '
         f'aria-label="{html(title)} over {frame.runs} runs">{"".join(parts)}</svg>'
@@ -229,7 +227,7 @@ class _Frame(NamedTuple):
 
     @property
     def step(self) -> float:
-        return (_WIDE - _LEFT - _RIGHT) / max(1, self.runs)
+        return (_WIDE - _LEFT - _RIGHT) / self.runs
 
     def x(self, place: float) -> float:
         return _LEFT + self.step * (place + 0.5)
