@@ -55,7 +55,6 @@ def read(patterns: Sequence[str]) -> tuple[list[addons.page.history.Moment], int
     """
     paths, problems = globs.expand_on_disk(patterns, ".json")
     found: dict[tuple[str, str], addons.page.history.Moment] = {}
-    copies = 0
     for path in paths:
         try:
             report = source.load_any_report(str(path))
@@ -64,8 +63,7 @@ def read(patterns: Sequence[str]) -> tuple[list[addons.page.history.Moment], int
             continue
         moment = addons.page.history.Moment.of(disk.display_path(path), report)
         digest = digests.all if (digests := report.provenance.digests) else moment.path
-        copies += (moment.at, digest) in found
         found.setdefault((moment.at, digest), moment)
     if problems:
         raise CannotJudge(*dict.fromkeys(problems))
-    return sorted(found.values(), key=lambda one: (one.at, one.path)), copies
+    return sorted(found.values(), key=lambda one: (one.at, one.path)), len(paths) - len(found)
