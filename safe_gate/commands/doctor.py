@@ -139,10 +139,9 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
             return []
         lock = read_lock()
         unlocked = [path for path in options.recordings if lock is None or path not in lock.recordings]
-        words = f"{plural(len(unlocked), 'has', 'have')} no entry in {LOCK_FILE}; run safe-gate lock"
-        facts: Facts = [
-            ("recordings", f"{len(options.recordings)} named" + (f", {words}" if unlocked else ", all locked"))
-        ]
+        lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {LOCK_FILE}; run safe-gate lock"
+        words = f"{len(options.recordings)} named, {lacking if unlocked else 'all locked'}"
+        facts: Facts = [("recordings", words)]
         found = find_sources(options.recordings, options.config)
         if lock or asked:
             as_they_are(found)  # which raises what a run would
