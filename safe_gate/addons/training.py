@@ -31,10 +31,10 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table, Untrusted
 
 _TAUGHT = ("positive", "negative", "mind_reading", "guarantee", "vulnerability", "pivot")
-_LEAST_MARKED = 2  # clauses that have a phrase
-_LEAST_PRECISION = 0.8  # the share of the clauses with a phrase that are marked, of which half a one is subtracted
+_LEAST_MARKED = 2  # marked clauses that have a phrase
+_LEAST_PRECISION = 0.8  # of the clauses with a phrase, this share is marked; the marked ones count half a clause less
 _MARKS = {"pivot": "leaves"}  # the mark of a group, if its name differs
-_WITHOUT = {"mind_reading": True, "guarantee": True, "vulnerability": None}  # the label that excludes all of a group
+_EXCLUDED_BY = {"mind_reading": True, "guarantee": True, "vulnerability": None}  # the label of a text without a group
 _LONGEST = 6
 _MODALS = frozenset({"should", "must", "will", "can", "would", "could", "not"})
 _FUNCTION_WORDS = frozenset(
@@ -100,7 +100,7 @@ def rows_to_packs(rows: Sequence[LearnedPhrase]) -> Iterator[dict[str, Any]]:
 def _has_marks_of(case: Case, group: str) -> bool:
     """Return whether a case says which clauses are of a group, by marks or by a label that excludes all."""
     label = case.expected.get(GROUPS[group][0], "")
-    return bool(case.marks) or (group in _WITHOUT and label is _WITHOUT[group])
+    return bool(case.marks) or (group in _EXCLUDED_BY and label is _EXCLUDED_BY[group])
 
 
 def _clauses(case: Case, group: str, turn: Turn) -> Iterator[_Clause]:

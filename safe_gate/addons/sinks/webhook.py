@@ -58,8 +58,8 @@ class Session(requests.Session):
             raise
 
 
-# By the first kinds that an error is of; the narrower ones come first.
 _UNTRUSTED = "the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE"
+# By the first kinds that an error is of; the narrower ones come first.
 _CAUSES: Mapping[tuple[type[Exception], ...], str] = {
     (TimeoutError, requests.Timeout): "no answer in time",
     (requests.exceptions.ProxyError,): "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY",
