@@ -86,8 +86,7 @@ class _Search:
 
     def failing(self, evaluator: Evaluator, side: Snapshot) -> Iterator[Explanation]:
         """Yield an evaluator's cases that fail and should not, none if there are problems."""
-        how = measure.ScoringMethod(texts="failing")
-        measured = measure.measure_part(evaluator, side, "", how)
+        measured = measure.measure_part(evaluator, side, "", measure.ScoringMethod(texts="failing"))
         self._problems += measured.problems
         if measured.part is not None:
             failing = {one.case_id for one in evaluator.gate.failures(measured.part)}

@@ -238,7 +238,7 @@ class Update:
             raise CannotJudge.at(name, f"{words}; give the recording other ids, or name their field: --map id=FIELD")
         if not self.known:
             words = "has none of the recorded ids; name their field: --map id=FIELD"
-            raise CannotJudge(Problem(Place(name), words, code=Code.UNKNOWN_CASE))
+            raise CannotJudge.at(name, words, Code.UNKNOWN_CASE)
 
     def _line(self, text: str, case: JsonObject, place: Place, places: dict[str, Place]) -> str:
         id_ = case[self.request.key]
