@@ -159,7 +159,8 @@ class PivotEvidence:
     @property
     def enough_shared(self) -> int:
         """Return how many words of the message make up for clauses that leave it, or for silence about it."""
-        is_engaged = self.ties is not None and self.ties.dwells and self.count("follow_up") > 0
+        acknowledges = self.count("acknowledgment") > 0 or (self.ties is not None and self.ties.dwells)
+        is_engaged = acknowledges and self.count("follow_up") > 0
         return 3 * (self._leaving - is_engaged) if self._leaving else 2
 
     @property

@@ -180,7 +180,7 @@ def follows_from_its_hits(check: dict[str, Any]) -> bool:
         shared, dwells = len(check["shared"]), check["dwells"]
         leaving = len(check["pivot_hits"]) + (len(check["elsewhere_hits"]) if silent else 0)
         leaves = (
-            shared < 3 * (min(2, leaving) - bool(dwells and check["followed_up"]))
+            shared < 3 * (min(2, leaving) - bool((dwells or check["acknowledged"]) and check["followed_up"]))
             or (silent and not dwells and shared < 2 and not (shared and (check["addresses"] or leaving)))
             or not (shared or check["followed_up"] or dwells)
         )
