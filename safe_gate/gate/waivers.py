@@ -27,12 +27,6 @@ class Waivable(NamedTuple):
         """Return the subject of a waiver."""
         return cls(waiver.case_id, waiver.kind, waiver.name)
 
-    @classmethod
-    def read(cls, entry: JsonObject) -> Waivable:
-        """Return what an entry of a file of waivers is about."""
-        kind = next(word for one in EVALUATORS.values() if (word := one.present.measure_noun) in entry)
-        return cls(entry["id"], kind, entry[kind])
-
 
 def sort_by_standing(waivers: Iterable[Waiver], parts: Parts, today: str) -> tuple[tuple[Waiver, ...], ...]:
     """Return the waivers that are expired, unused and applied on a day (YYYY-MM-DD), each in the order of ids.
@@ -71,7 +65,8 @@ def failing(parts: Parts) -> set[Waivable]:
 
 def waived(found: Findings) -> Mapping[str, tuple[Failure, ...]]:
     """Return by evaluator the failing cases of a report whose failures are all waived."""
-    applied, failures = _applied(found), dict[str, list[Failure]]()
+    applied = {*map(Waivable.of, found.waivers.applied)} if found.waivers else set()
+    failures = dict[str, list[Failure]]()
     for name, failure, by in _failures(found.parts) if applied else ():
         if by and by <= applied:
             failures.setdefault(name, []).append(failure)
@@ -83,17 +78,8 @@ def waived_ids(found: Findings) -> Mapping[str, frozenset[str]]:
     return {name: frozenset(one.case_id for one in failures) for name, failures in waived(found).items()}
 
 
-def case_of(waiver: Waiver) -> tuple[str, str]:
-    """Return the case of a waiver: its id, and the word `metric` or `check` for what it fails."""
-    return waiver.case_id, waiver.kind
-
-
 def _failures(parts: Parts) -> Iterator[tuple[str, Failure, set[Waivable]]]:
     """Yield the failing cases of every evaluator that ran, by its name, each with what a waiver may waive."""
     for evaluator, part in parts_of(parts):
         for one in evaluator.gate.failures(part):
             yield evaluator.name, one, {Waivable(one.case_id, evaluator.present.measure_noun, by) for by in one.by}
-
-
-def _applied(found: Findings) -> set[Waivable]:
-    return {Waivable.of(waiver) for waiver in found.waivers.applied} if found.waivers else set()

@@ -29,7 +29,7 @@ from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, display_path, exists, parse_json, read_text, unreadable_problem
 from safe_gate.inputs.globs import find_named_or_default
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import InputFile
+from safe_gate.model.report import InputFile, Waiver
 from safe_gate.settings import CONFIG_FILES, LOCK_FILE, WAIVERS_FILE, settings
 from safe_gate.settings.reading import PATHS, Config
 
@@ -363,10 +363,10 @@ def read_waivers(path: str, *, root: FilePath = HERE) -> tuple[InputFile, Mappin
     problems = list[Problem]()
     seen: dict[Waivable, int] = {}
     line_of = line_finder(text)
-    for place, waiver in enumerate(content["waivers"]):
-        if (first := seen.setdefault(Waivable.read(waiver), place)) != place:
+    for place, waiver in enumerate(Waiver.listed(content)):
+        if (first := seen.setdefault(Waivable.of(waiver), place)) != place:
             words = f"waives the same failure as line {line_of(('waivers', first))}; keep one"
-            problems.append(Problem(Place(name, line_of(("waivers", place))), words, waiver["id"]))
+            problems.append(Problem(Place(name, line_of(("waivers", place))), words, waiver.case_id))
     if problems:
         raise CannotJudge(*problems)
     return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content

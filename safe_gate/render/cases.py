@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.evaluator import ANY_SEVERITY, Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import parts_of, results_of
-from safe_gate.gate.waivers import case_of, waived_ids
+from safe_gate.gate.waivers import waived_ids
 from safe_gate.model import record
 from safe_gate.model.report import Compared, Report, RuleOutcome, Waiver
 from safe_gate.model.results import (
@@ -162,7 +162,7 @@ def shown_cases(report: Report, parts: Iterable[ShownPart]) -> Iterator[ShownCas
     """Yield the cases of the shown parts of a report, in its order; one is held at a time."""
     policy, waivers = report.provenance.policy, dict[tuple[str, str], dict[str, Waiver]]()
     for waiver in report.waivers.applied if report.waivers else ():
-        waivers.setdefault(case_of(waiver), {})[waiver.name] = waiver
+        waivers.setdefault((waiver.case_id, waiver.kind), {})[waiver.name] = waiver
     for evaluator, part, section, _ in parts:
         compared, present = compared_part(report, evaluator.name), evaluator.present
         changes = {one.id: one.change for one in compared.changes} if compared else {}
