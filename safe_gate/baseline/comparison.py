@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
 from typing import Any, Literal
 
 from safe_gate import __version__
-from safe_gate.baseline.source import Baseline, RunSides
+from safe_gate.baseline.source import Baseline, RunSides, Snapshots
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of
@@ -49,8 +49,7 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
     problems += sides.unknown_names(run.head, found.measured)
     if run.base:
-        unknown = sides.unknown_names(run.judge, found.measured)
-        problems += run.base.placed(CannotJudge(*unknown)).problems
+        problems += run.base.placed(sides.unknown_names(run.judge, found.measured))
     return replace(found, problems=tuple(problems))
 
 
@@ -157,31 +156,21 @@ def unmatched_patterns(options: Settings, roots: Sequence[FilePath]) -> Iterator
 
 
 def baseline_run(
-    base: Baseline,
-    side_of: Callable[[Baseline], Snapshot],
-    head: ComparedRun,
-    run: Snapshot,
-    generated_at: str,
-    *,
-    texts: bool = False,
+    base: Baseline, snapshots: Snapshots, head: ComparedRun, run: Snapshot, *, texts: bool = False
 ) -> BaselineRun:
-    """Return a baseline for a run, with each file read once. `side_of` returns the side of a commit.
+    """Return a baseline for a run, with each file read once.
 
     With `texts` its recorded texts are kept. Raises CannotJudge with every problem of the baseline: one that cannot be
     read is never a pass.
     """
     if base.report is not None:
         return BaselineRun(compared_report(base.report))
-    there = side_of(base).filtered_like(run)
-    try:
-        return _score_baseline(there, head, run, generated_at, texts=texts)
-    except CannotJudge as error:
-        raise base.placed(error) from None
+    there = snapshots.of(base).filtered_like(run)
+    with base.placing():
+        return _scored(there, head, run, snapshots.effects.generated_at, texts=texts)
 
 
-def _score_baseline(
-    there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool
-) -> BaselineRun:
+def _scored(there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool) -> BaselineRun:
     before = rule_digests(there)
     own = ScoringMethod(texts="all" if texts else "", case_terms=True)
     found = measure.measure_all(there, generated_at, own)
@@ -216,7 +205,7 @@ def compare_with_baseline(
     head = compared_run(scores.parts, run.judge)
     if base is not None:
         texts = texts_to_keep(run.head.options) == "all"
-        past = baseline_run(base, run.snapshots.of, head, run.judge, generated_at, texts=texts)
+        past = baseline_run(base, run.snapshots, head, run.judge, texts=texts)
     name, guards = describe(base, options.baseline, generated_at), gate.Guards.of(options.values())
     return compare_to(name, past, head, guards, options.cluster_key, waived=waived), past
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -68,19 +68,23 @@ class Baseline:
     root: FilePath = HERE
     why: str = ""
 
-    def placed(self, error: CannotJudge) -> CannotJudge:
-        """Return an error of a commit's files with its problems at their places there, written as git does."""
-        if self.root == HERE:
-            return error
-        at = f"{self.commit[:7] or self.name}:"
-        return CannotJudge(
-            *(
-                one
-                if one.code is Code.BASE_UNAVAILABLE  # it says so itself
-                else replace(one, place=Place(at + one.place.path, one.place.line))
-                for one in error.problems
-            )
+    def placed(self, problems: Iterable[Problem]) -> tuple[Problem, ...]:
+        """Return problems of a commit's files at their places there, written as git does."""
+        at = "" if self.root == HERE else f"{self.commit[:7] or self.name}:"
+        return tuple(
+            one
+            if one.code is Code.BASE_UNAVAILABLE  # it says so itself
+            else replace(one, place=Place(at + one.place.path, one.place.line))
+            for one in problems
         )
+
+    @contextmanager
+    def placing(self) -> Iterator[None]:
+        """Place the problems of a CannotJudge as `placed` does."""
+        try:
+            yield
+        except CannotJudge as error:
+            raise CannotJudge(*self.placed(error.problems)) from None
 
 
 @contextmanager
@@ -353,10 +357,8 @@ class Snapshots:
 
     def of(self, base: Baseline) -> Snapshot:
         """Return the side of a commit, less the patterns that name no file. Raises CannotJudge."""
-        try:
+        with base.placing():
             return self.without_unmatched(base.root)
-        except CannotJudge as error:
-            raise base.placed(error) from None
 
 
 @contextmanager
@@ -420,7 +422,7 @@ class RunSides:
         try:
             return self.judge.waivers(), ()
         except CannotJudge as error:
-            return None, (self.base.placed(error) if self.base else error).problems
+            return None, self.base.placed(error.problems) if self.base else error.problems
 
     def baseline(self) -> tuple[Baseline | None, tuple[Problem, ...]]:
         """Return what the run is compared with, None for nothing, and what is wrong with it."""
@@ -447,12 +449,10 @@ def open_sides(options: Settings, effects: Effects, options_at: OptionsAt) -> It
         base = base_commit("policy-ref", _HEAD_HERE, snapshots)
         if base is None:
             raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
-        try:
+        with base.placing():
             there = snapshots.at(base.root)
             for one in sides.evaluators_in_use(there.options):  # the run's own are read with its cases
                 case_files.compile_recipe(one.name, there.recipe(one))
-        except CannotJudge as error:
-            raise base.placed(error) from None
         yield RunSides(snapshots, there, base)
 
 

@@ -72,10 +72,8 @@ def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases 
     if base.report is not None:
         return _terms_of_report(base.report)
     side = snapshots.of(base)
-    try:
+    with base.placing():
         return _terms_of_side(side, head, cases)
-    except CannotJudge as error:
-        raise base.placed(error) from None
 
 
 def weakened_since(

@@ -56,17 +56,15 @@ def main(call: Call) -> int:
         is_ours = len(roots) == 2 or roots == [HERE]  # a commit alone may lack files that were added since
         if is_ours and (problems := [*comparison.unmatched_patterns(options_at(new.root), roots)]):
             raise CannotJudge(*problems)
-        try:
+        with new.placing():
             run, at = snapshots.at(new.root), effects.generated_at
             settings, guards = run.options, Guards.of(run.options.values())
             side, known, cases = _head(new, run, snapshots, effects)
-        except CannotJudge as error:
-            raise new.placed(error) from None
         if not any(side.parts.values()):
             raise _nothing_in(head)
         if old is None:
             raise _nothing_in(base)
-        past = comparison.baseline_run(old, snapshots.of, side, run, at)
+        past = comparison.baseline_run(old, snapshots, side, run)
         found = comparison.compare_to(
             comparison.describe(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known
         )
