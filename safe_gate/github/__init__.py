@@ -355,7 +355,7 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
         return ""
     trusted = {context.sha, context.subject.base_sha} - {""}
     roots = {visible_root(Path(os.path.realpath(path))) for path in paths} - {None}
-    foreign = sorted(os.path.relpath(root) for root in roots if root and _head(_git_folder(root)) not in trusted)
+    foreign = sorted(os.path.relpath(root) for root in roots if root and _head(root) not in trusted)
     return foreign[0] if foreign else ""
 
 
@@ -365,13 +365,13 @@ def is_merge_of_event(context: Context) -> bool:
     GITHUB_SHA names it there, and no author of a change can choose it. It may have been made for another head.
     """
     root = visible_root(Path.cwd()) if context.event in OF_A_HEAD else None
-    return root is not None and bool(context.sha) and _head(_git_folder(root)) == context.sha
+    return root is not None and bool(context.sha) and _head(root) == context.sha
 
 
 def commit_of(folder: Path) -> str:
     """Return the commit that the checkout around a folder is at, "" if there is none."""
     root = visible_root(folder)
-    found = _head(_git_folder(root)) if root else ""
+    found = _head(root) if root else ""
     return found if _SHA.fullmatch(found) else ""
 
 
@@ -382,14 +382,13 @@ def visible_root(path: Path) -> Path | None:
     return None
 
 
-def _git_folder(folder: Path) -> Path:
-    """Return a checkout's git folder; in a worktree `.git` is a file that names it."""
-    link = _text_of(folder / ".git")
-    return folder / link.removeprefix("gitdir: ") if link.startswith("gitdir: ") else folder / ".git"
+def _head(root: Path) -> str:
+    """Return the commit that a checkout's HEAD names, directly or by a branch, or nothing.
 
-
-def _head(git: Path) -> str:
-    """Return the commit that HEAD names, directly or by a branch, or nothing; packed refs are older than loose ones."""
+    In a worktree `.git` is a file that names the git folder. Packed refs are older than loose ones.
+    """
+    link = _text_of(root / ".git")
+    git = root / link.removeprefix("gitdir: ") if link.startswith("gitdir: ") else root / ".git"
     head = _text_of(git / "HEAD")
     if not head.startswith("ref: "):
         return head
