@@ -147,7 +147,7 @@ class Client:
 
     def _once(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
         """Return the answer if it is success, after redirects."""
-        path = self._path(url)
+        path = url.removeprefix(self._api_url)
         for _ in range(_MOST_REDIRECTS + 1):
             answer = self._request(method, url, media, body)
             if 200 <= answer.status < 300:
@@ -178,7 +178,7 @@ class Client:
             if is_last and isinstance(error, TimeoutError):
                 refusal = Refusal.DEADLINE
             cause = next(words for kinds, words in _CAUSES if isinstance(error, kinds))  # its own may quote the token
-            raise self._error(f"{method} {self._path(url)}: {cause}", refusal) from None
+            raise self._error(f"{method} {url.removeprefix(self._api_url)}: {cause}", refusal) from None
         finally:
             self._left -= self._clock() - started
 
@@ -208,9 +208,6 @@ class Client:
         """Return an error that does not quote the token, whatever a server said."""
         words = message.replace(self._token, "***") if self._token else message
         return ApiError(words, refusal, status, retry_after)
-
-    def _path(self, url: str) -> str:
-        return url.removeprefix(self._api_url)
 
     def _wait(self, seconds: float) -> bool:
         """Wait, unless that would be more than this client waits, or has left, in all."""
