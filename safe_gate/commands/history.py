@@ -44,7 +44,7 @@ def main(call: Call) -> int:
     for note in notes:
         effects.out(phrase_line(note))
     effects.out(f"Written: {', '.join(console.path_text(disk.display_path(path)) for path in written)}")
-    publishing.append_to_summary(text, effects, is_dry=options.dry_run)
+    publishing.append_to_summary([text], effects, is_dry=options.dry_run)
     return 0
 
 

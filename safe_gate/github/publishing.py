@@ -6,7 +6,7 @@ Nothing here changes a verdict: what fails is a warning.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import quote
 
@@ -90,11 +90,8 @@ def publish_run(
         if hands_over and not wanted.shard:  # `publish` posts it from the report, which holds no reply
             left = _draft(view, wanted.comment, context, origin, job=context.job)
             file = _write_hand_over(report, left, wanted, effects)
-    if context.summary_file and not wanted.dry_run:
-        _append(
-            tuple(markdown.scorecards_by_length(view, limit=SUMMARY_LIMIT, origin=origin, recorded=view.recorded)),
-            effects,
-        )
+    summaries = markdown.scorecards_by_length(view, limit=SUMMARY_LIMIT, origin=origin, recorded=view.recorded)
+    append_to_summary(summaries, effects, is_dry=wanted.dry_run)
     are_written = _write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.why_no_comment(wanted, context))
     if draft:
@@ -171,7 +168,7 @@ def _paths(written: Sequence[str]) -> dict[str, str]:
 def publish_shard(said: str, path: str, wanted: Settings, effects: Effects) -> None:
     """Publish that a shard is scored, by a summary line and outputs without a verdict."""
     _warn_of_lost_reports(wanted.report_dir, effects)
-    append_to_summary(f"{said}\n", effects, is_dry=wanted.dry_run)
+    append_to_summary([f"{said}\n"], effects, is_dry=wanted.dry_run)
     measured = (output for one in EVALUATORS.values() for output in one.present.figures(None).outputs)
     values = {
         **dict.fromkeys((*measured, "total-cases"), ""),
@@ -316,15 +313,13 @@ def _show(body: str, effects: Effects) -> None:
 # --- the runner's files -----------------------------------------------------------------------------
 
 
-def append_to_summary(text: str, effects: Effects, *, is_dry: bool) -> None:
-    """Append Markdown to the job summary, if there is one and this is no dry run. What fails is a warning."""
-    if not is_dry:
-        _append((text,), effects)
+def append_to_summary(texts: Iterable[str], effects: Effects, *, is_dry: bool) -> None:
+    """Append the first of some texts of Markdown, longest first, that there is room for to the job summary.
 
-
-def _append(texts: Sequence[str], effects: Effects) -> None:
-    """Append the first of some texts that there is room for to the job summary, if there is one."""
-    if file := effects.context.summary_file:
+    Nothing is done in a dry run, or if there is no summary. What fails is a warning.
+    """
+    file = effects.context.summary_file
+    if file and not is_dry:
         _attempt("the job summary", lambda: runner_files.append_summary(file, texts), effects)
 
 

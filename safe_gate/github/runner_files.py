@@ -8,7 +8,7 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-comm
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -36,7 +36,7 @@ def write_outputs(path: str, values: Mapping[str, str]) -> None:
             file.write(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
 
 
-def append_summary(path: str, texts: Sequence[str]) -> None:
+def append_summary(path: str, texts: Iterable[str]) -> None:
     """Append to the job summary the first of some texts, longest first, that its limit has room for.
 
     The runner drops a step's summary over `SUMMARY_LIMIT` bytes. An earlier part of the step may have written to it.
