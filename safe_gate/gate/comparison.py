@@ -327,40 +327,33 @@ def _on_cases(evaluator: Evaluator, part: Compared, guards: Guards, waived: Set[
     """Yield the outcomes of the guards on single cases. Those of a broken guard are named, each once."""
 
     def outcome(
-        rule: str, found: Sequence[str], one: str, many: str, waived: Set[str], allowed: int = 0
+        rule: str,
+        found: Sequence[Change | Removed],
+        nouns: tuple[str, str],
+        waived: Set[str] = frozenset(),
+        most: int = 0,
     ) -> RuleOutcome:
-        counted = [case_id for case_id in found if case_id not in waived]
-        holds, words = len(counted) <= allowed, Count(len(found), one, many)
-        return RuleOutcome(
-            rule,
-            evaluator.name,
-            len(counted),
-            allowed,
-            holds,
-            words.against(allowed, len(found) - len(counted)),
-            names=() if holds else tuple(dict.fromkeys(counted)),
-        )
+        counted = [one.id for one in found if one.id not in waived]
+        holds, said = len(counted) <= most, Count(len(found), *nouns).against(most, len(found) - len(counted))
+        names = () if holds else tuple(dict.fromkeys(counted))
+        return RuleOutcome(rule, evaluator.name, len(counted), most, holds, said, names=names)
 
-    none: Set[str] = frozenset()
     case, removed = f"{evaluator.title} case", part.cases.removed
     newly = [change for change in part.changes if change.change == "newly failing"]
     if "cases" not in guards.allow_missing:
-        gone = [one.id for one in removed]
-        yield outcome(
-            "no-removed-cases", gone, f"{case} of the baseline is gone", f"{case}s of the baseline are gone", none
-        )
+        words = f"{case} of the baseline is gone", f"{case}s of the baseline are gone"
+        yield outcome("no-removed-cases", removed, words)
     if guards.protect:
-        lost = [one.id for some in (newly, removed) for one in some if one.protected]
-        one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
-        yield outcome("protect", lost, one, many, none)
+        lost = [one for some in (newly, removed) for one in some if one.protected]
+        words = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
+        yield outcome("protect", lost, words)
     for guard, breaks in _SINGLE.items():
         if guard in evaluator.compare.guards:
             one, many = evaluator.compare.guards[guard]
-            found = [change.id for change in part.changes if breaks(change)]
-            yield outcome(guard, found, f"{case} {one}", f"{case}s {many}", waived)
+            found = [*filter(breaks, part.changes)]
+            yield outcome(guard, found, (f"{case} {one}", f"{case}s {many}"), waived)
     if (most := guards.max_regressions) is not None:
-        failing = [change.id for change in newly]
-        yield outcome("max-regressions", failing, f"{case} newly fails", f"{case}s newly fail", waived, most)
+        yield outcome("max-regressions", newly, (f"{case} newly fails", f"{case}s newly fail"), waived, most)
 
 
 def _on_metrics(evaluator: Evaluator, metrics: Sequence[MetricChange], guards: Guards) -> Iterator[RuleOutcome]:
