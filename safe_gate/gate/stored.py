@@ -19,7 +19,7 @@ from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, parts_of, result
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
-from safe_gate.model.report import SCHEMA_VERSION, Comparison, Digests, Report, Verdict
+from safe_gate.model.report import SCHEMA_VERSION, Compared, Comparison, Digests, Report, Verdict
 from safe_gate.model.spool import Spool
 
 Results = Callable[[Iterable[Any]], Iterable[Any]]
@@ -73,13 +73,8 @@ def read_report(value: JsonObject) -> Report:
     problems = found.problems
     if more := value.get("problem_count", len(problems)) - len(problems):
         problems = (*problems[:-1], replace(problems[-1], count=1 + more))
-    parts = {name: read_part(name, value[name]) for name in EVALUATORS}
+    parts = {name: (part := value[name]) and codec.from_json(one.part.kind, part) for name, one in EVALUATORS.items()}
     return replace(found, parts=parts, problems=problems, comparison=found.comparison and _compared(found.comparison))
-
-
-def read_part(name: str, value: JsonObject | None) -> Any:
-    """Return an evaluator's part of a report, None for one that was given no input."""
-    return value and codec.from_json(EVALUATORS[name].part.kind, value)
 
 
 def read_result(name: str, value: JsonObject) -> Any:
@@ -89,18 +84,14 @@ def read_result(name: str, value: JsonObject) -> Any:
 
 def _compared(comparison: Comparison) -> Comparison:
     """Return a comparison with the baseline's results of changed cases as values."""
-    parts = {
-        name: part
-        and replace(
-            part,
-            changes=[
-                replace(one, before=None if one.before is None else read_result(name, one.before))
-                for one in part.changes
-            ],
-        )
-        for name, part in comparison.parts.items()
-    }
-    return replace(comparison, parts=parts)
+
+    def read(name: str, part: Compared) -> Compared:
+        changes = [
+            one if one.before is None else replace(one, before=read_result(name, one.before)) for one in part.changes
+        ]
+        return replace(part, changes=changes)
+
+    return replace(comparison, parts={name: part and read(name, part) for name, part in comparison.parts.items()})
 
 
 def without_texts(name: str, value: JsonObject) -> dict[str, Any]:
