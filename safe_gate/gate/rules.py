@@ -223,9 +223,6 @@ _ADVICE = {
     Fault.IN_FUTURE: _AGAIN,
 }
 
-_FILES = {Fault.NO_SUCH_SOURCE: "matches no file"}
-"""What the files of a stale recording are, if they are not sources that changed."""
-
 
 def entry_before(path: str, sources: Collection[str], base: Lock, named: Collection[str]) -> Locked | None:
     """Return what the base's lock says of a recording, None if it is new.
@@ -278,6 +275,7 @@ def _recordings_hold(found: Recordings) -> Iterator[RuleOutcome]:
     warns = found.on_stale == "warn"
     for one in found.stale:
         allowed = f", {plural(one.days, 'day')}; at most {found.max_age}" if one.days else ""
+        what = "matches no file" if one.fault is Fault.NO_SUCH_SOURCE else "changed"
         yield RuleOutcome(
             STALE_RECORDINGS,
             "gate",
@@ -285,7 +283,7 @@ def _recordings_hold(found: Recordings) -> Iterator[RuleOutcome]:
             0,
             passed=warns,
             found=f"{one.fault}{allowed}",
-            detail=_ADVICE[one.fault] + (f"; {_FILES.get(one.fault, 'changed')}" if one.files else ""),
+            detail=_ADVICE[one.fault] + (f"; {what}" if one.files else ""),
             group=one.recording,
             names=one.files,
             warns=warns,
