@@ -280,9 +280,6 @@ class _Sources:
         return Contents(self.connect(), self.context.repository)
 
 
-_MERGED = "first parent of the merge commit"
-
-
 def _base_commit(sources: _Sources) -> tuple[str, str]:
     """Return the base commit of an event, and why it is that one. Raises CannotJudge if nobody can say.
 
@@ -299,7 +296,7 @@ def _base_commit(sources: _Sources) -> tuple[str, str]:
         words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_FETCH}"
         raise unavailable("base", words) from None
     if len(parents) == 2 and parents[1] == context.head_sha:
-        return parents[0], _MERGED
+        return parents[0], "first parent of the merge commit"
     return context.subject.base_sha, named
 
 
@@ -308,9 +305,6 @@ OptionsAt = Callable[[FilePath], Settings]
 
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "jobs")
 """Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
-
-OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
-"""Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""
 
 
 class Snapshots:
@@ -333,7 +327,7 @@ class Snapshots:
         if root == HERE:
             return self.head_settings
         own = self._options_at(root)
-        names = _OF_THE_RUN if sides.evaluators_in_use(own) else (*_OF_THE_RUN, *OF_INPUTS)
+        names = _OF_THE_RUN if sides.evaluators_in_use(own) else (*_OF_THE_RUN, *sides.OF_INPUTS)
         return own.replace(**{name: self.head_settings.value(name) for name in names})
 
     @property

@@ -13,7 +13,6 @@ from typing import Any
 from safe_gate.baseline import comparison, source
 from safe_gate.baseline.comparison import BaselineRun
 from safe_gate.baseline.source import (
-    OF_INPUTS,
     WARN_HERE,
     Baseline,
     RunSides,
@@ -189,7 +188,7 @@ def _dropped_inputs(run: RunSides) -> Iterator[Weakening]:
 
     Added patterns count after the merge, like a new limit. Other patterns for the same files leave out none.
     """
-    for name in OF_INPUTS if run.base else ():
+    for name in sides.OF_INPUTS if run.base else ():
         values = (one.options.value(name) for one in (run.judge, run.head))
         judged, own = (value if isinstance(value, tuple) else (value,) for value in values)
         gone = [one for one in judged if one not in own]

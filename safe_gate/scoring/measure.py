@@ -33,7 +33,6 @@ from safe_gate.scoring.sides import (
     passes_case_filter,
     read_file_parts,
     redact_problems,
-    too_many_tags_problem,
 )
 from safe_gate.settings import Settings
 
@@ -279,7 +278,9 @@ def measure_part(
         measured.add(tally, most_groups)
         totals.add(tally.totals)
         if are_few and len(measured.groups) > most_groups:
-            found.add(too_many_tags_problem(most_groups))
+            words = f"the cases have more than {most_groups} distinct tags"
+            advice = "put values that differ from case to case in a field x_..., or raise bounds.tags"
+            found.add(Problem(Place("bounds.tags"), f"{words}; {advice}"))
         for case_id, place in tally.ids:
             if twin := recorded.check_duplicate(seen, case_id, place, evaluator.input.id_key):
                 found.add(twin)

@@ -59,8 +59,10 @@ def passes_case_filter(evaluator: Evaluator, case: Any, settings: JsonObject) ->
     return chosen is None or settings[chosen.setting] in ("", getattr(case, chosen.field))
 
 
-_FILES = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
-READING = ({*SCORING} - {"text", "tag"}) | {*_FILES, "config", "waivers", "bounds"}
+OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
+"""The options that name the files of cases."""
+
+READING = ({*SCORING} - {"text", "tag"}) | {*OF_INPUTS, "config", "waivers", "bounds"}
 """The options that say which cases are read, and what is read of them."""
 
 
@@ -133,12 +135,6 @@ class Snapshot:
 def take_snapshot(options: Settings, root: FilePath = HERE) -> Snapshot:
     """Return the side that has these settings and whose files lie below a folder. What is wrong with files is in it."""
     return Snapshot(options, root, case_files.read_rules(scoring_settings(options), root=root))
-
-
-def too_many_tags_problem(most: int) -> Problem:
-    """Return the problem of cases with more than `most` distinct tags, which the report would all hold."""
-    words = f"the cases have more than {most} distinct tags; put values that differ from case to case in a field x_..."
-    return Problem(Place("bounds.tags"), f"{words}, or raise bounds.tags")
 
 
 def no_case_problem(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_out: Sized) -> Problem | None:
