@@ -14,7 +14,7 @@ from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import results_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place, Problem, number
-from safe_gate.model.report import NOWHERE, Comparison, Origin, Report, Verdict, Weakened
+from safe_gate.model.report import NOWHERE, Origin, Report, Verdict, Weakened
 from safe_gate.model.results import (
     HELD,
     NOTHING_RECORDED,
@@ -139,8 +139,9 @@ def _report_lines(
         yield from _problem_lines(report.problems, rows)
     yield from _broken_rule_lines(report, named=bool(rows))
     yield from _weakened_lines(report.weakened, rows, folded=folded)
-    if report.comparison:
-        yield from _comparison_lines(report.comparison, with_notes=bool(rows))
+    if compared := report.comparison:
+        yield f"**Compared with {phrase_line(describe_baseline(compared.baseline))}** · {headline(compared)}  "
+        yield from (*(f"{phrase_line(note)}  " for note in comparison_notes(compared) if rows), "")
     if known := known_failures(report):
         yield from (f"**Known failures** · {phrase_line(known)}", "")
     for part in view.parts:
@@ -211,11 +212,6 @@ def _weakened_lines(weakened: Weakened | None, rows: int, *, folded: bool) -> It
         else:
             yield from _left_out(len(others))
         yield ""
-
-
-def _comparison_lines(compared: Comparison, *, with_notes: bool) -> Iterator[str]:
-    yield f"**Compared with {phrase_line(describe_baseline(compared.baseline))}** · {headline(compared)}  "
-    yield from (*(f"{phrase_line(note)}  " for note in comparison_notes(compared) if with_notes), "")
 
 
 def _finding_lines(

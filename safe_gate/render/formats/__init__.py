@@ -14,7 +14,6 @@ from types import ModuleType
 from safe_gate import addons
 from safe_gate.core.jsontext import pieces
 from safe_gate.gate.stored import report_json, streamed
-from safe_gate.model.problems import Place
 from safe_gate.model.results import Judgement
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
@@ -26,18 +25,9 @@ Draw = Callable[[ReportView], Iterable[str]]
 """Gives the text of a file in pieces."""
 
 
-def _json(view: ReportView) -> Iterator[str]:
-    """Yield the report itself, the one that can be a baseline."""
-    return pieces(report_json(view.report, streamed))
-
-
-def _markdown(view: ReportView) -> Iterator[str]:
-    yield scorecard(view, limit=SUMMARY_LIMIT, recorded=view.recorded)
-
-
 _BUILT_IN: Mapping[str, Mapping[str, Draw]] = {
-    "json": {"safe-gate.json": _json},
-    "markdown": {"safe-gate.md": _markdown},
+    "json": {"safe-gate.json": lambda view: pieces(report_json(view.report, streamed))},  # which can be a baseline
+    "markdown": {"safe-gate.md": lambda view: [scorecard(view, limit=SUMMARY_LIMIT, recorded=view.recorded)]},
 }
 
 
@@ -67,8 +57,3 @@ def judgement_message(case: ShownCase, judgement: Judgement) -> str:
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
     head = f"{name_in_full(case.result.id)}: {title}{judgement.label}{figure}"
     return "; ".join((head, *map(quote_phrase, judgement.evidence)))[:LONGEST_MESSAGE]
-
-
-def repository_path(place: Place, folder: str) -> str:
-    """Return a file's path from the repository's root, or as the run was given it where it lies outside."""
-    return place.within(folder) or place.path

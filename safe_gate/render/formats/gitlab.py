@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from safe_gate.core.jsontext import digest, line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.render.formats import LONGEST_MESSAGE, judgement_message, repository_path
+from safe_gate.render.formats import LONGEST_MESSAGE, judgement_message
 from safe_gate.render.untrusted import problem_message, quote_phrase
 from safe_gate.render.view import ReportView, rule_message, rule_name
 
@@ -54,5 +54,5 @@ def _issue(check: str, words: str, key: Sequence[object], severity: str, place: 
         "categories": ["Bug Risk"],
         "fingerprint": digest(list(key)),
         "severity": severity,
-        "location": {"path": repository_path(place, folder), "lines": {"begin": max(1, place.line)}},
+        "location": {"path": place.within(folder) or place.path, "lines": {"begin": max(1, place.line)}},
     }

@@ -19,7 +19,7 @@ from safe_gate.model.report import Verdict
 from safe_gate.model.results import Explanation, Judgement, Severity
 from safe_gate.render.cases import NEW_CASE, WHOLE_CASE, ShownCase, ShownPart, compared_part
 from safe_gate.render.comparison import NEWLY_FAILING
-from safe_gate.render.formats import judgement_message, repository_path
+from safe_gate.render.formats import judgement_message
 from safe_gate.render.untrusted import (
     LONGEST_REASON,
     address,
@@ -154,8 +154,7 @@ def _result(case: ShownCase, judgement: Judgement, rules: Sequence[str], locatio
 
 
 def _location(place: Place, folder: str) -> dict[str, Any]:
-    """Return the location of a case or a problem."""
-    path = repository_path(place, folder)
+    path = place.within(folder) or place.path
     uri = address(path.encode("utf-8", "surrogatepass"))
     where = {"uri": f"file://{uri}"} if path.startswith("/") else {"uri": uri, "uriBaseId": _ROOT}
     region = {"startLine": max(1, place.line), "startColumn": 1}
