@@ -252,7 +252,6 @@ _MEANT_TO_FAIL = "meant to fail"
 
 
 def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
-    """Yield how cases ask for less than before."""
     settings = base.settings, head.settings
     keys = ("protect", *(evaluator.grouping.setting for evaluator in EVALUATORS.values()))
     named = frozenset(group for one in settings for key in keys for group in one.get(key) or ())

@@ -93,7 +93,6 @@ class Contents:
         return Commit(sha, f"{time[1]}Z" if time else "", tuple(parents) if all(map(_SHA.fullmatch, parents)) else ())
 
     def _branch(self, name: str) -> Commit | None:
-        """Return the commit of a branch, None if there is no such branch."""
         try:
             return self._commit(f"heads/{name}")
         except ApiError as error:

@@ -306,7 +306,6 @@ def _post(
 
 
 def _show(body: str, effects: Effects) -> None:
-    """Print a comment as it would be posted."""
     effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
 
 
@@ -330,7 +329,6 @@ def _write_outputs(values: Mapping[str, str], effects: Effects) -> bool:
 
 
 def _attempt(what: str, action: Callable[[], None], effects: Effects) -> bool:
-    """Return whether an action succeeded; warn where it did not."""
     try:
         action()
     except OSError as error:
@@ -340,7 +338,6 @@ def _attempt(what: str, action: Callable[[], None], effects: Effects) -> bool:
 
 
 def _warn_of_lost_reports(report_dir: str, effects: Effects) -> None:
-    """Warn if later steps cannot read the folder of the reports."""
     if lost := preview.lost_reports(report_dir, effects.context):
         _warn(f"The reports in {report_dir} lie {lost}; set report-dir to a folder of the workspace", effects)
 

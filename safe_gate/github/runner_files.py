@@ -143,7 +143,6 @@ def _broken_rules(broken: Sequence[RuleOutcome]) -> Iterator[Annotation]:
 
 
 def _input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotation]:
-    """Yield each problem at its place."""
     for problem in in_order(problems):
         yield _at(problem.place, "error", problem_line(problem), "SAFE Gate: cannot judge", folder)
 

@@ -95,7 +95,6 @@ def scorecard(
 
 
 def _finding_lines(ranked: RankedFindings, way: str) -> Iterator[str]:
-    """Yield the first cases to look at with their evidence."""
     if ranked.first:
         yield from ("", "Evidence:")
     for finding in ranked.first:
@@ -358,7 +357,6 @@ def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
 
 
 def _aligned(text: str, columns: int, sign: str = "<") -> str:
-    """Return a text in a width of columns: at its left, in its middle or at its right."""
     room = max(0, columns - display_width(text))
     before = {"<": 0, "^": room // 2, ">": room}[sign]
     return " " * before + text + " " * (room - before)

@@ -345,13 +345,11 @@ def _first_rows(table: Table, rows: int) -> Iterator[str]:
 
 
 def _left_out(number: int) -> Iterator[str]:
-    """Yield a sentence on the number of rows that are left out, if any."""
     if number > 0:
         yield from ("", f"… and {number} more: see the JSON report.")
 
 
 def _fold(summary: str, lines: Iterable[str]) -> Iterator[str]:
-    """Yield lines folded below a summary."""
     yield from (f"<details><summary>{summary}</summary>", "", *lines, "</details>")
 
 

@@ -182,7 +182,6 @@ def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
 
 
 def _result_from_source(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
-    """Return a case's result from the source of a scoring."""
     is_full = scoring.settings["text"] == "full"
 
     def fresh() -> Any:
