@@ -67,7 +67,7 @@ def provenance_without_rules(inputs: Sequence[InputFile], options: Settings, eff
         commit=effects.context.head_sha,
         inputs=tuple(sorted(inputs, key=lambda file: file.path)),
         packs_sha256="",
-        policy={**source.policy(options).as_json(), **sides.scoring_settings(options)},
+        policy=source.policy(options),
         policy_commit="",
     )
 

@@ -15,13 +15,13 @@ from datetime import datetime
 from functools import cache, cached_property, partial
 from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryDirectory
-from typing import BinaryIO, Literal, TypeVar
+from typing import Any, BinaryIO, Literal, TypeVar
 
 from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored
-from safe_gate.gate.comparison import Guards
+from safe_gate.gate.comparison import GUARDING
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import OF_A_HEAD, Api, Context, Effects, is_merge_of_event, visible_root
 from safe_gate.inputs import case_files, checked, disk, globs
@@ -362,8 +362,8 @@ def open_snapshots(options: Settings, effects: Effects, options_at: OptionsAt) -
         yield Snapshots(options, effects, options_at, held)
 
 
-def policy(options: Settings) -> gate_rules.Policy:
-    """Return the limits of the gate's rules under these options."""
+def policy(options: Settings) -> dict[str, Any]:
+    """Return the settings that the gate judges by, as a report has them."""
     groups, values = {}, options.values()
     for name, one in EVALUATORS.items():
         of_groups = {rule.name for rule in one.gate.group_rules}
@@ -372,12 +372,12 @@ def policy(options: Settings) -> gate_rules.Policy:
             for group, own in sides.group_limits(one, values).items()
         }
         groups[name] = {group: own for group, own in limited.items() if own}
-    return gate_rules.Policy(
-        limits=gate_rules.limits_of(registry.limits_by_rule(values)),
-        min_group=options.min_group,
-        groups=groups,
-        guards=Guards.of(values),
-    )
+    return {
+        **gate_rules.limits_of(registry.limits_by_rule(values)),
+        "min_group": options.min_group,
+        "groups": groups,
+        **sides.scoring_settings(options, (*GUARDING, *sides.SCORING)),
+    }
 
 
 @record

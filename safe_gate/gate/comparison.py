@@ -60,6 +60,10 @@ def comparable(old: ComparedRun, new: ComparedRun) -> tuple[ComparedRun, Compare
     return (old.withheld(), new.withheld()) if old.is_withheld or new.is_withheld else (old, new)
 
 
+GUARDING = ("protect", "allow_missing", "max_regressions", "max_score_drop", "significance")
+"""The settings that the guards follow from."""
+
+
 class Guards(NamedTuple):
     """The guards: the changes that break a run. None switches a guard off. Shares are fractions from 0 to 1.
 
@@ -76,7 +80,7 @@ class Guards(NamedTuple):
 
     @classmethod
     def of(cls, policy: Mapping[str, Any]) -> Guards:
-        """Return the guards of a policy as the report shows it."""
+        """Return the guards of settings, those of the run or of its report."""
         return cls(
             tuple(policy["protect"]),
             tuple(policy["allow_missing"]),
@@ -85,16 +89,6 @@ class Guards(NamedTuple):
             policy["significance"]["min-drop"],
             policy["significance"]["alpha"],
         )
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the guards as the report shows them."""
-        return {
-            "protect": list(self.protect),
-            "allow_missing": list(self.allow_missing),
-            "max_regressions": self.max_regressions,
-            "max_score_drop": self.max_score_drop,
-            "significance": {"min-drop": self.min_drop, "alpha": self.alpha},
-        }
 
     def protects(self, outcome: Outcome) -> bool:
         """Return whether a case is protected."""

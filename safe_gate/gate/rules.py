@@ -7,14 +7,14 @@ two runs and `weakening` a weaker gate; this module adds their outcomes.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import field, replace
+from dataclasses import replace
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator, Rule
 from safe_gate.core.figures import format_distinct, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate import comparison, waivers, weakening
-from safe_gate.model import record
+from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import (
     ComparedParts,
     Comparison,
@@ -30,33 +30,6 @@ from safe_gate.model.report import (
 )
 from safe_gate.model.results import Failure
 from safe_gate.model.spool import Spool
-
-GroupLimits = Mapping[str, Mapping[str, Mapping[str, float]]]
-"""Limits by evaluator, by the name of a group of cases (an archetype or a tag) and by rule."""
-
-
-@record
-class Policy:
-    """The limit of each rule by name, as in `LIMITS`; None switches a rule off. Shares are fractions from 0 to 1.
-
-    `groups` are limits of rules on a group of cases. Those on rates count from `min_group` cases on. `guards`
-    judge the comparison with a baseline.
-    """
-
-    limits: Mapping[str, float | int | None]
-    min_group: int = 1
-    groups: GroupLimits = field(default_factory=dict)
-    guards: comparison.Guards = field(default_factory=comparison.Guards)
-
-    @classmethod
-    def from_json(cls, policy: Mapping[str, Any]) -> Policy:
-        """Return the policy that a report shows."""
-        return cls(limits_of(policy), policy["min_group"], policy["groups"], comparison.Guards.of(policy))
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the policy as the report shows it, the guards among its limits."""
-        return {**self.limits, "min_group": self.min_group, "groups": self.groups, **self.guards.as_json()}
-
 
 _SHARED = ("max-no-reply", "max-same-reply", "max-vacuous")
 """The rules that several evaluators may have. They are reported last, by name."""
@@ -82,15 +55,20 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: settings.get(name) for name in (*LIMITS, *sorted(own))}
 
 
-def judge(found: Findings, policy: Policy) -> tuple[RuleOutcome, ...]:
-    """Return the outcome of every rule that is on and applies to the findings."""
+def judge(found: Findings, policy: JsonObject) -> tuple[RuleOutcome, ...]:
+    """Return the outcome of every rule that is on and applies to the findings.
+
+    `policy` is as in `provenance.policy` of a report. It has the limit of each rule of `LIMITS`; None switches a rule
+    off. Shares are fractions from 0 to 1. `groups` are limits by evaluator, by group (an archetype or a tag) and by
+    rule. Those on rates count from `min_group` cases on.
+    """
     outcomes = [*_of_cases(found, policy)]
     if found.comparison is not None:
         outcomes = [*_with_known_alone(outcomes, found, found.comparison.parts, policy)]
     if found.waivers:
         outcomes.append(_waivers_hold(found.waivers))
     if found.comparison is not None:
-        outcomes += comparison.judge(found.comparison.parts, policy.guards, waivers.waived_ids(found))
+        outcomes += comparison.judge(found.comparison.parts, comparison.Guards.of(policy), waivers.waived_ids(found))
     if found.weakened is not None:
         outcomes += weakening.judge(found.weakened)
     if found.recordings is not None:
@@ -108,17 +86,17 @@ def verdict(outcomes: Sequence[RuleOutcome]) -> Verdict:
 # --- rules on the cases of one run --------------------------------------------------------------
 
 
-def _of_cases(found: Findings, policy: Policy) -> Iterator[RuleOutcome]:
+def _of_cases(found: Findings, policy: JsonObject) -> Iterator[RuleOutcome]:
     """Yield the outcomes of the rules that need no baseline."""
-    waived, parts = waivers.waived(found), found.parts
-    own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.gate.own_rules(policy.limits))
-    for rule, limit in (*((rule, policy.limits[rule.setting]) for rule in RULES), *own):
+    waived, parts, limits = waivers.waived(found), found.parts, limits_of(policy)
+    own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.gate.own_rules(limits))
+    for rule, limit in (*((rule, limits[rule.setting]) for rule in RULES), *own):
         part = parts[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
             yield _named(rule, rule.judge(part, limit, waived[rule.evaluator]), part)
     for evaluator, part in parts_of(parts):
-        if limits := policy.groups.get(evaluator.name):
-            yield from _of_groups(evaluator, part, limits, policy.min_group, waived[evaluator.name])
+        if of_groups := policy["groups"].get(evaluator.name):
+            yield from _of_groups(evaluator, part, of_groups, policy["min_group"], waived[evaluator.name])
 
 
 def _of_groups(
@@ -154,7 +132,7 @@ def _named(rule: Rule, outcome: RuleOutcome, part: Any) -> RuleOutcome:
 
 
 def _with_known_alone(
-    outcomes: Sequence[RuleOutcome], found: Findings, compared: ComparedParts, policy: Policy
+    outcomes: Sequence[RuleOutcome], found: Findings, compared: ComparedParts, policy: JsonObject
 ) -> Iterator[RuleOutcome]:
     """Yield the outcomes; of a rule on a rate that the known cases alone break, the outcome on those.
 

@@ -94,7 +94,8 @@ _MISSING = "is missing; download the run's artifact into report-dir"
 def _judged_again(report: Report, name: str) -> Report:
     """Return a report whose rules, verdict and digests follow from its own figures, in our words."""
     report = replace(report, waivers=_waivers_again(report, name))
-    outcomes = rules.judge(report, _policy(report.provenance.policy, name))
+    _refuse_unsound_limits(report.provenance.policy, name)
+    outcomes = rules.judge(report, report.provenance.policy)
     verdict = Verdict.ERROR if report.problems else rules.verdict(outcomes)
     if verdict is not report.verdict:
         words = f"is {report.verdict.value!r}, but by the report's own figures it is {verdict.value!r}"
@@ -114,8 +115,7 @@ def _waivers_again(report: Report, name: str) -> Waivers | None:
     return Waivers(found.path, found.sha256, *waivers.sort_by_standing(listed, report.parts, report.generated_at[:10]))
 
 
-def _policy(policy: Mapping[str, Any], name: str) -> rules.Policy:
+def _refuse_unsound_limits(policy: Mapping[str, Any], name: str) -> None:
     for key, limit in rules.limits_of(policy).items():
         if not isinstance(limit, int | float | None):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
-    return rules.Policy.from_json(policy)

@@ -9,15 +9,15 @@ import pytest
 from safe_gate.evaluators.safe_v0 import result as safe_v0
 from safe_gate.evaluators.synthesis import result as synthesis
 from safe_gate.evaluators.synthesis.definitions import REPORTED
-from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
+from safe_gate.gate.rules import LIMITS, judge, verdict
 from safe_gate.model.report import Findings, RuleOutcome, Verdict
 from safe_gate.settings import settings
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.cases import report as stored
 
 
-def policy(**limits: float) -> Policy:
-    return Policy({name: limits.get(name) for name in LIMITS})
+def policy(**limits: float) -> dict[str, Any]:
+    return {name: limits.get(name) for name in LIMITS} | {"min_group": 1, "groups": {}}
 
 
 def report(
@@ -131,7 +131,7 @@ def test_a_rule_that_does_not_apply_has_no_outcome() -> None:
 
 def test_one_broken_rule_fails_the_gate_and_no_rule_that_judges_is_no_pass() -> None:
     limits = policy(min_pass_rate=0.8, max_fail_labels=0, max_unexpected_failures=0)
-    skipped = Policy(policy().limits, groups={"safe_v0": {"Nobody": {"min-pass-rate": 1}}})
+    skipped = policy() | {"groups": {"safe_v0": {"Nobody": {"min-pass-rate": 1}}}}
     assert [outcome.skipped for outcome in judge(report(), skipped)] == [True]
     for found, rules, expected in (
         (report(), limits, Verdict.PASS),
