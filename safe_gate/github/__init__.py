@@ -44,15 +44,14 @@ class Refusal(StrEnum):
 
 
 class ApiError(Exception):
-    """GitHub refused a request or could not be reached; `status` is 0 where no answer came.
+    """GitHub refused a request or could not be reached.
 
     `retry_after` is how many seconds the answer asks to wait, 0 if it does not.
     """
 
-    def __init__(self, message: str, refusal: Refusal = Refusal.OTHER, status: int = 0, retry_after: float = 0) -> None:
+    def __init__(self, message: str, refusal: Refusal = Refusal.OTHER, retry_after: float = 0) -> None:
         super().__init__(message)
         self.refusal = refusal
-        self.status = status
         self.retry_after = retry_after
 
 

@@ -154,7 +154,7 @@ class Client:
                 return answer
             if answer.status not in _REPEATED_VERBATIM or "Location" not in answer.headers:
                 message = f"{method} {path}: HTTP {answer.status}{_reason(answer)}"
-                raise self._error(message, _refusal_of(answer), answer.status, _retry_after(answer))
+                raise self._error(message, _refusal_of(answer), _retry_after(answer))
             url = self._onward(url, answer.headers["Location"], f"{method} {path}: redirected to an address")
         raise self._error(f"{method} {path}: redirected more than {_MOST_REDIRECTS} times")
 
@@ -202,12 +202,10 @@ class Client:
         hides_token = len(self._token) >= _SHORTEST_TOKEN and not is_file
         return bytes(data.replace(self._token.encode(), b"***") if hides_token else data)
 
-    def _error(
-        self, message: str, refusal: Refusal = Refusal.OTHER, status: int = 0, retry_after: float = 0
-    ) -> ApiError:
+    def _error(self, message: str, refusal: Refusal = Refusal.OTHER, retry_after: float = 0) -> ApiError:
         """Return an error that does not quote the token, whatever a server said."""
         words = message.replace(self._token, "***") if self._token else message
-        return ApiError(words, refusal, status, retry_after)
+        return ApiError(words, refusal, retry_after)
 
     def _wait(self, seconds: float) -> bool:
         """Wait, unless that would be more than this client waits, or has left, in all."""

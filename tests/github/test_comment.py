@@ -275,7 +275,7 @@ class Racer:
             return self._comments[-1]
         found = next((one for one in self._comments if str(one["id"]) == path.rpartition("/")[2]), None)
         if found is None:
-            raise ApiError("Not Found", Refusal.NOT_FOUND, 404)
+            raise ApiError("Not Found", Refusal.NOT_FOUND)
         if method == "DELETE":
             self._comments.remove(found)
         found |= body or {}
