@@ -113,20 +113,18 @@ def _as_entities(text: str) -> str:
     return "".join(c if c.isalnum() or c in " ,'" or ord(c) > 0x7F else f"&#{ord(c)};" for c in text)
 
 
-def xml(words: Words, longest: int = LONGEST) -> str:
+def xml(words: Words) -> str:
     r"""Return words for XML 1.0, in an element or in an attribute with quotes of either kind.
 
     >>> xml(Untrusted("<a b='&'>\x00\uffff"))
     '&lt;a b=&#39;&amp;&#39;&gt;\\x00\\uffff'
     """
-    text = plain(words, longest)
+    text = plain(words)
     return text if text.isalnum() else text.translate(_XML)
 
 
-_XML = {
-    **{ord(sign): f"&{name};" for sign, name in {"&": "amp", "<": "lt", ">": "gt", '"': "quot"}.items()},
-    **{ord(sign): f"&#{ord(sign)};" for sign in "'\n\r\t"},
-}
+_NAMED = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;"}
+_XML = str.maketrans(_NAMED | {sign: f"&#{ord(sign)};" for sign in "'\n\r\t"})
 
 
 def html(words: Words, longest: int = LONGEST) -> str:
@@ -153,7 +151,7 @@ def embedded_json(json_text: str) -> str:
 _IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
 
 
-def spreadsheet_cell(words: Words, longest: int = LONGEST) -> str:
+def spreadsheet_cell(words: Words) -> str:
     """Return words for a cell of a spreadsheet, which takes none of them for a formula.
 
     A formula begins with one of a few signs, even after blanks. An apostrophe before it makes it text (OWASP, CSV
@@ -162,13 +160,13 @@ def spreadsheet_cell(words: Words, longest: int = LONGEST) -> str:
     >>> spreadsheet_cell(Untrusted("=1+1")), spreadsheet_cell(Untrusted("a; -b")), spreadsheet_cell("0.5")
     ("'=1+1", "a;' -b", '0.5')
     """
-    return _FORMULA.sub(r"\1'", plain(words, longest))
+    return _FORMULA.sub(r"\1'", plain(words))
 
 
 _FORMULA = re.compile("(^|;)(?=[ '\"]*[=+\\-@|%\uff1d\uff0b\uff0d\uff20])")
 
 
-def sarif(words: Words, longest: int = LONGEST) -> str:
+def sarif(words: Words) -> str:
     r"""Return words for a message of SARIF, in which brackets make links and braces stand for arguments.
 
     Source: SARIF 2.1.0, sections 3.11.5 and 3.11.6.
@@ -176,7 +174,7 @@ def sarif(words: Words, longest: int = LONGEST) -> str:
     >>> print(sarif(Untrusted("[a](b) {0}")))
     \[a\](b) {{0}}
     """
-    return plain(words, longest).translate({91: "\\[", 93: "\\]", 123: "{{", 125: "}}"})
+    return plain(words).translate({91: "\\[", 93: "\\]", 123: "{{", 125: "}}"})
 
 
 def address(path: bytes) -> str:
