@@ -24,7 +24,6 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import BaselineFacts, Comparison, Parts, Report
 from safe_gate.model.results import Recorded
-from safe_gate.render import formats
 from safe_gate.scoring import measure, sides
 from safe_gate.scoring.measure import Measurement, ResultSource, Scores, ScoringMethod
 from safe_gate.scoring.sides import Snapshot
@@ -57,7 +56,7 @@ def texts_to_keep(options: Settings) -> Literal["", "failing", "all"]:
     """Return whose texts are kept: the page shows those of all cases, the comment a line of those that fail."""
     if options.text != "full":
         return ""
-    return "all" if formats.needs_texts(options.reports) else "failing"
+    return "all" if "html" in options.reports else "failing"
 
 
 def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun | None, options: Settings) -> Recorded:
@@ -265,13 +264,9 @@ def _unknown_names(old: ComparedRun, head: ComparedRun, protect: Sequence[str], 
 
 def describe(base: Baseline | None, spec: str, generated_at: str) -> BaselineFacts:
     """Return what a baseline, by the name `spec`, is called in the report, and how old it is."""
-    made_at, age = base.made_at if base else "", None
-    if made_at:
-        age = max(0, (datetime.fromisoformat(generated_at) - datetime.fromisoformat(made_at)).days)
-    return BaselineFacts(
-        name=base.name if base else spec,
-        commit=base.commit if base else "",
-        made_at=made_at,
-        age_days=age,
-        why=base.why if base else "",
-    )
+    if base is None:
+        return BaselineFacts(spec, "", "", None)
+    age = None
+    if base.made_at:
+        age = max(0, (datetime.fromisoformat(generated_at) - datetime.fromisoformat(base.made_at)).days)
+    return BaselineFacts(base.name, base.commit, base.made_at, age, base.why)

@@ -55,7 +55,6 @@ def _draw(view: ReportView) -> Iterator[str]:
 
 
 FILES = {"safe-gate.html": _draw}
-SHOWS_TEXTS = True
 
 
 def _body(view: ReportView) -> Iterator[str]:

@@ -1,15 +1,14 @@
 """The formats of a run's reports. Pure.
 
 `json` and `markdown` are here; each other one is a module, named as the setting `reports` names it. A module has
-`FILES`: its files by name, each with its renderer. `SHOWS_TEXTS` says that they show recorded texts. Pieces come one by
-one, so that what is held does not grow with the cases.
+`FILES`: its files by name, each with its renderer. Pieces come one by one, so that what is held does not grow with the
+cases.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
-from types import ModuleType
 
 from safe_gate import addons
 from safe_gate.core.jsontext import pieces
@@ -31,20 +30,14 @@ _BUILT_IN: Mapping[str, Mapping[str, Draw]] = {
 }
 
 
-def needs_texts(formats: Iterable[str]) -> bool:
-    """Return whether any of some formats needs the recorded texts of a run."""
-    return any(getattr(_module(name), "SHOWS_TEXTS", False) for name in formats if name not in _BUILT_IN)
-
-
-def _module(name: str) -> ModuleType:
-    return addons.page.report if name == "html" else import_module(f"{__name__}.{name}")
-
-
 def format_files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
     """Yield the file names of formats, each with its renderer; every format once."""
     for name in dict.fromkeys(formats):
-        drawn: Mapping[str, Draw] = _BUILT_IN[name] if name in _BUILT_IN else _module(name).FILES
-        yield from drawn.items()
+        if name in _BUILT_IN:
+            yield from _BUILT_IN[name].items()
+        else:
+            module = addons.page.report if name == "html" else import_module(f"{__name__}.{name}")
+            yield from module.FILES.items()
 
 
 LONGEST_MESSAGE = 1_000
