@@ -7,7 +7,7 @@ validated by its schema, judged again and rendered again.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,52 +20,36 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Report, Verdict, Waivers
 
-_SHAPE = 1
-
 
 @record
 class HandOver:
-    """A run's result as its file has it. `read` judges the report again; the rest is the file's word alone."""
+    """What `publish` reads of a run's file: a report that is judged again, and what is the file's word alone."""
 
+    run: WorkflowRun
     gate: str
     job: str
-    event: str
     pull_request: int | None
     head_sha: str
-    base_sha: str
-    run_id: int
-    run_attempt: int
     folder: str
-    body: str
     report: Report
 
-    @property
-    def run(self) -> WorkflowRun:
-        """The workflow run that left the file."""
-        return WorkflowRun(self.run_id, self.run_attempt)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the file's content, in the shape of `schemas/publication.schema.json`."""
-        given = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {"publication": _SHAPE, **given, "report": report_json(self.report)}
-
-
-def of_run(report: Report, context: Context, folder: str, gate_id: str, body: str) -> HandOver:
-    """Return a run's result; `body` is its comment."""
-    subject, run = context.subject, context.run
-    return HandOver(
-        gate=gate_id,
-        job=context.job,
-        event=context.event,
-        pull_request=subject.pull_request,
-        head_sha=context.head_sha,
-        base_sha=subject.base_sha,
-        run_id=run.id,
-        run_attempt=run.attempt,
-        folder=folder,
-        body=body,
-        report=report,
-    )
+def content_of(report: Report, context: Context, folder: str, gate_id: str, body: str) -> dict[str, Any]:
+    """Return what a run's file holds, in the shape of `schemas/publication.schema.json`; `body` is its comment."""
+    return {
+        "publication": 1,
+        "gate": gate_id,
+        "job": context.job,
+        "event": context.event,
+        "pull_request": context.subject.pull_request,
+        "head_sha": context.head_sha,
+        "base_sha": context.subject.base_sha,
+        "run_id": context.run.id,
+        "run_attempt": context.run.attempt,
+        "folder": folder,
+        "body": body,
+        "report": report_json(report),
+    }
 
 
 def read(path: Path) -> HandOver:
@@ -82,8 +66,11 @@ def read(path: Path) -> HandOver:
             if problem.field in _VERSIONS:
                 raise CannotJudge(replace(problem, message=_OTHER)) from None
         raise
-    given = {one.name: content[one.name] for one in fields(HandOver)}
-    return HandOver(**given | {"report": _judged_again(read_report(content["report"]), name)})
+    return HandOver(
+        run=WorkflowRun(content["run_id"], content["run_attempt"]),
+        **{fact: content[fact] for fact in ("gate", "job", "pull_request", "head_sha", "folder")},
+        report=_judged_again(read_report(content["report"]), name),
+    )
 
 
 _VERSIONS = ("publication", "report.schema_version")

@@ -118,9 +118,10 @@ def _with_base_comment_mode(wanted: Settings, report: Report) -> Settings:
 def _write_hand_over(report: Report, draft: comment.Draft, wanted: Settings, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
     path = Path(wanted.report_dir) / HAND_OVER
-    left = handover.of_run(report, effects.context, effects.folder, wanted.gate_id, draft.marker.above(draft.bodies[0]))
+    body = draft.marker.above(draft.bodies[0])
+    left = handover.content_of(report, effects.context, effects.folder, wanted.gate_id, body)
     try:
-        disk.write(path, jsontext.pieces(left.to_json()))
+        disk.write(path, jsontext.pieces(left))
     except CannotJudge as error:
         _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
         return ""
@@ -248,10 +249,8 @@ def _strangers(found: handover.HandOver, place: Place, context: Context) -> Iter
         words = "does not name the run that started this workflow; expected a workflow_run event in GITHUB_EVENT_PATH"
         yield Problem(Place(context.broken_event_file or "the event file"), words)
     elif found.run.id != subject.trigger.id or found.run > subject.trigger:
-        expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or earlier"
-        words = (
-            f"is of run {found.run_id}, attempt {found.run_attempt}; expected {expected}, which started this workflow"
-        )
+        run, expected = found.run, f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or earlier"
+        words = f"is of run {run.id}, attempt {run.attempt}; expected {expected}, which started this workflow"
         yield Problem(place, words)
     elif found.head_sha != subject.head_sha:
         yield Problem(place, f"is of commit {found.head_sha}; expected {subject.head_sha}, that of the run")
