@@ -156,10 +156,6 @@ class Context(NamedTuple):
         """Whether the event names a pull request, or is one whose commit may be the head of one."""
         return self.subject.pull_request is not None or self.event in {"push", "workflow_dispatch", "workflow_run"}
 
-    def of_trigger(self) -> Context:
-        """Return the context of the run that a `workflow_run` event is about, as the event alone says."""
-        return self._replace(run=self.subject.trigger, workflow=self.subject.trigger_workflow)
-
 
 def context(environ: Mapping[str, str]) -> Context:
     """Return the context of this run from the variables GitHub documents for every runner.

@@ -230,8 +230,8 @@ def read_hand_over(wanted: Settings, context: Context) -> tuple[handover.HandOve
         found = handover.read(path)
         if problems := tuple(_strangers(found, place, context)):
             raise CannotJudge(*problems)
-        # A job that was not run again left it in an earlier attempt.
-        theirs = context.of_trigger()._replace(run=found.run)
+        # The run is that of the event, but a job that was not run again left the file in an earlier attempt.
+        theirs = context._replace(run=found.run, workflow=context.subject.trigger_workflow)
         origin = theirs.origin(found.folder, wanted.gate_id or found.gate)
         return found, theirs, _draft(ReportView(found.report), wanted.comment, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
