@@ -111,7 +111,7 @@ def opened_baseline(
             head = Clone().commit("HEAD")
         yield Baseline(".", head.sha, head.made_at)
     elif kind == "report":
-        made = load_report(spec)
+        made = load_report(Path(spec))
         yield Baseline(spec, made.provenance.commit, made.generated_at, made)
     else:
         if not spec or spec.startswith("-") or not spec.isprintable():
@@ -199,7 +199,7 @@ def unknown_base(context: Context) -> str:
     return ""
 
 
-def load_report(path: str | FilePath) -> Report:
+def load_report(path: FilePath) -> Report:
     """Return a report as a run wrote it, with a verdict, matching digests and each case once.
 
     Raises CannotJudge for any other file.
@@ -207,13 +207,13 @@ def load_report(path: str | FilePath) -> Report:
     found = load_any_report(path)
     if found.verdict is Verdict.ERROR:
         words = "has no verdict, so there is nothing to compare or approve; name a report with a verdict"
-        raise unavailable(_name(path), words)
+        raise unavailable(disk.display_path(path), words)
     return found
 
 
-def load_any_report(path: str | FilePath) -> Report:
+def load_any_report(path: FilePath) -> Report:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
-    place = Place(_name(path))
+    place = Place(disk.display_path(path))
     content = checked.read_document(path, "report")
     found = read_report(content)
     if found.verdict is Verdict.ERROR:
@@ -225,10 +225,6 @@ def load_any_report(path: str | FilePath) -> Report:
     if problems := tuple(_impossible_values(found, place)):
         raise CannotJudge(*problems)
     return found
-
-
-def _name(path: str | FilePath) -> str:
-    return disk.display_path(Path(path) if isinstance(path, str) else path)
 
 
 def _impossible_values(found: Report, place: Place) -> Iterator[Problem]:

@@ -61,7 +61,7 @@ def main(call: Call) -> int:
     elif arguments["ids"] or arguments["expires"]:
         raise CannotJudge.at("command line", "has --id or --expires, which need --waivers", Code.USAGE)
     own = Path(options.report_dir) / "safe-gate.json"
-    report = source.load_report(arguments["report"] or own.as_posix())
+    report = source.load_report(Path(arguments["report"] or own))
     signed = {name: text for name in ("reason", "owner", "expires") if not is_blank(text := arguments[name].strip())}
     content, refusal = approved(report, target, call, signed)
     if kind == "report":
@@ -87,7 +87,7 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
         raise CannotJudge.at("--baseline", words, Code.USAGE)
     hides = report.verdict is Verdict.FAIL
     if disk.exists(Path(target)):
-        old = comparison.compared_report(read_report(checked.read_document(target, "report")))
+        old = comparison.compared_report(read_report(checked.read_document(Path(target), "report")))
         name = comparison.describe(None, target, call.effects.generated_at)
         new = comparison.compared_report(report)._replace(tag=())  # what a filter leaves out is gone
         found = comparison.compare_to(name, comparison.BaselineRun(old), new, Guards(), "")

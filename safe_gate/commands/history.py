@@ -57,7 +57,7 @@ def read(patterns: Sequence[str]) -> tuple[list[addons.page.history.Moment], int
     found: dict[tuple[str, str], addons.page.history.Moment] = {}
     for path in paths:
         try:
-            report = source.load_any_report(str(path))
+            report = source.load_any_report(path)
         except CannotJudge as error:
             problems += error.problems
             continue

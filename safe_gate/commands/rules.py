@@ -134,6 +134,6 @@ def _may_replace(path: Path) -> bool:
     with suppress(CannotJudge):
         if not disk.exists(path):
             return True
-        pack = checked.read_document(str(path), "rule-pack")
+        pack = checked.read_document(path, "rule-pack")
         return all(isinstance(rule.get("origin"), dict) for rule in pack["rules"])
     return False

@@ -134,7 +134,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         elif kind == "shard":
             addons.scale.shards.read_shard(path)
         elif kind != "config":
-            checked.read_document(path, kind)
+            checked.read_document(Path(path), kind)
         else:
             checked.refuse_unknown(Path(path))
             options = read({"config": path}, {}, checked.read_config)

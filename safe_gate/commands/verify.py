@@ -117,7 +117,7 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
     if isinstance(version, str) and version != __version__:  # which may have reports of another shape
         words = f"was made by safe-gate {version}; verify it with that version (this is {__version__})"
         raise CannotJudge(Problem(place, words, "", "tool.version"))
-    written = checked.read_document(path, "report")
+    written = checked.read_document(Path(path), "report")
     report = read_report(written)
     if report.verdict is Verdict.ERROR:
         raise CannotJudge(Problem(place, "has no verdict, so there is nothing to verify; correct its problems first"))

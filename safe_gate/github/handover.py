@@ -58,7 +58,7 @@ def read(path: Path) -> HandOver:
     if not disk.exists(path):
         raise CannotJudge(Problem(Place(name), _MISSING, code=Code.UNREADABLE_FILE))
     try:
-        content: JsonObject = checked.read_document(str(path), "publication")
+        content: JsonObject = checked.read_document(path, "publication")
         if faults := checked.load_schema("report").faults(content["report"]):
             raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
     except CannotJudge as error:

@@ -243,13 +243,12 @@ def schema_folder() -> Path:
     return packaged if packaged.is_dir() else package.parent / "schemas"
 
 
-def read_document(path: str | FilePath, kind: str) -> Any:
+def read_document(path: FilePath, kind: str) -> Any:
     """Return a JSON document of one schema, such as a report. Raises CannotJudge with every problem of it."""
-    file = Path(path) if isinstance(path, str) else path
-    name = disk.display_path(file)
+    name = disk.display_path(path)
     if kind == "report":
-        refuse_folder(file)
-    return parse_document(disk.read_text(file, name), file, name, kind)
+        refuse_folder(path)
+    return parse_document(disk.read_text(path, name), path, name, kind)
 
 
 def refuse_folder(path: FilePath) -> None:

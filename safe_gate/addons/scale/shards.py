@@ -199,7 +199,7 @@ def _uncounted(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
 
 def read_shard(path: str) -> ShardContent:
     """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
-    found: JsonObject = checked.read_document(path, "shard")
+    found: JsonObject = checked.read_document(Path(path), "shard")
     place, report = Place(disk.display_path(Path(path))), checked.load_schema("report")
     if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
