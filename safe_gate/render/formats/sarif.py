@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import count
-from typing import Any, NamedTuple
+from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest, line
@@ -88,28 +88,24 @@ def _rules(parts: Sequence[ShownPart]) -> list[dict[str, Any]]:
 # --- results ------------------------------------------------------------------------------------
 
 
-class _RankedResult(NamedTuple):
-    """A result as JSON, after its sort keys: its rank and its place in the report."""
-
-    rank: tuple[bool, bool, bool, bool]
-    place: int
-    text: str
+_Ranked = tuple[tuple[bool, ...], int, str]
+"""A result as JSON, after its sort keys: its rank and its place in the report."""
 
 
-def _first_results(results: Iterator[_RankedResult]) -> tuple[list[str], int]:
+def _first_results(results: Iterator[_Ranked]) -> tuple[list[str], int]:
     """Return the first results by rank, as many as the format allows, and the number of those left out."""
     number = count()
     texts: list[str] = []
     size = 0
-    for one, _ in nsmallest(_MOST, zip(results, number, strict=False)):
-        size += len(one.text)
+    for (_, _, text), _ in nsmallest(_MOST, zip(results, number, strict=False)):
+        size += len(text)
         if size > _MOST_BYTES:
             break
-        texts.append(one.text)
+        texts.append(text)
     return texts, next(number) - len(texts)
 
 
-def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_RankedResult]:
+def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_Ranked]:
     compared = {name for name in EVALUATORS if compared_part(view.report, name)}
     place = count()
     for case in view.cases():
@@ -121,7 +117,7 @@ def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_RankedR
                 result["baselineState"] = _STATES.get(case.change, "unchanged") if name in compared else "new"
             is_new, is_failing = case.change == NEWLY_FAILING, one.severity is Severity.FAILING
             rank = (one.by in case.waivers, not case.breaks, not is_new, not is_failing)
-            yield _RankedResult(rank, next(place), line(result))
+            yield rank, next(place), line(result)
 
 
 _STATES = {
