@@ -372,7 +372,7 @@ def policy(options: Settings) -> dict[str, Any]:
         **gate_rules.limits_of(registry.limits_by_rule(values)),
         "min_group": options.min_group,
         "groups": groups,
-        **sides.scoring_settings(options, (*GUARDING, *sides.SCORING)),
+        **sides.as_recorded(options, (*GUARDING, *sides.SCORING)),
     }
 
 

@@ -276,7 +276,7 @@ def measure_part(
         are_few = len(measured.groups) <= most_groups
         measured.add(tally, most_groups)
         totals.add(tally.totals)
-        if are_few and len(measured.groups) > most_groups:
+        if are_few and len(measured.groups) > most_groups:  # the report would hold them all
             words = f"the cases have more than {most_groups} distinct tags"
             advice = "put values that differ from case to case in a field x_..., or raise bounds.tags"
             found.add(Problem(Place("bounds.tags"), f"{words}; {advice}"))

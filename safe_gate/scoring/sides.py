@@ -47,10 +47,15 @@ def evaluators_in_use(options: Settings) -> list[Evaluator]:
     return [one for one in EVALUATORS.values() if options.value(one.input.setting)]
 
 
-def scoring_settings(options: Settings, names: Iterable[str] = SCORING) -> dict[str, Any]:
-    """Return the options of `SCORING`, or others, as a report has them."""
+def as_recorded(options: Settings, names: Iterable[str]) -> dict[str, Any]:
+    """Return options as a report has them."""
     values = {name: options.value(name) for name in names}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def scoring_settings(options: Settings) -> dict[str, Any]:
+    """Return the options of `SCORING` as a report has them."""
+    return as_recorded(options, SCORING)
 
 
 def passes_case_filter(evaluator: Evaluator, case: Any, settings: JsonObject) -> bool:
