@@ -95,13 +95,12 @@ def publishing_facts(wanted: Settings, context: Context) -> Facts:
 
 
 def _comment(wanted: Settings, context: Context) -> str:
-    skipped = why_no_comment(wanted, context)
+    if skipped := why_no_comment(wanted, context):
+        return f"no: {_REASONS[skipped]}"
     number = context.subject.pull_request
     subject = "the open pull request with this head, if any" if number is None else f"pull request #{number}"
-    comment = f"no: {_REASONS[skipped]}" if skipped else f"{wanted.comment}, on {subject}"
-    if not skipped and context.is_read_only:
-        comment += "; GitHub will refuse it unless you set your own token"
-    return comment
+    refused = "; GitHub will refuse it unless you set your own token" if context.is_read_only else ""
+    return f"{wanted.comment}, on {subject}{refused}"
 
 
 def _step_outputs(context: Context) -> str:
@@ -110,10 +109,7 @@ def _step_outputs(context: Context) -> str:
 
 def github_facts(context: Context, folder: str, *, has_token: bool) -> Facts:
     """Return what a run knows of GitHub from its environment and the event file."""
-    token = "none"
-    if has_token:
-        read_only, given = "read-only (the job's default token)", "given; it needs pull-requests: write"
-        token = read_only if context.is_read_only else given
+    given = "read-only (the job's default token)" if context.is_read_only else "given; it needs pull-requests: write"
     broken = context.broken_event_file
     return [
         ("event", Untrusted(context.event) if context.event else "none"),
@@ -123,7 +119,7 @@ def github_facts(context: Context, folder: str, *, has_token: bool) -> Facts:
         ("base commit", Untrusted(f"{base}, of the event") if (base := context.subject.base_sha) else "unknown"),
         ("working folder", Untrusted(folder) if folder else "the repository's root"),
         ("API", Untrusted(context.api_url)),
-        ("token", token),
+        ("token", given if has_token else "none"),
     ]
 
 
