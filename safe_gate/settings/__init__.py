@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field
+from pydantic import Field, create_model
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from safe_gate.core.setting import (
@@ -32,9 +32,7 @@ from safe_gate.core.setting import (
     Words,
     settings_of,
 )
-from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
-from safe_gate.evaluators.safe_v0.evaluator import Settings as SafeV0
-from safe_gate.evaluators.synthesis.evaluator import Settings as Synthesis
+from safe_gate.evaluators.registry import EVALUATORS
 
 CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
 """The names of the config file: it has one of them, unless another is set."""
@@ -51,15 +49,6 @@ OF_COMMANDS = ("mode", "shard", "shards", "quiet")
 """The fields of `Settings` that are no settings: the command line alone gives them."""
 
 Format = Literal["json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"]
-
-
-def _installed(groups: Any) -> Any:
-    """Return the groups of installed evaluators as models, given their values by name."""
-    return {
-        name: evaluator.settings.model_validate(groups.get(name) or {})
-        for name, evaluator in EVALUATORS.items()
-        if name not in BUILT_IN
-    }
 
 
 class Bounds(Strict):
@@ -120,6 +109,11 @@ class Sinks:
     each: tuple[Sink, ...]
     with_text: bool
     timeout: float
+
+
+_GROUPS: Any = {f"of_{name}": (one.settings, one.settings()) for name, one in EVALUATORS.items()}
+Groups = create_model("Groups", __base__=Strict, **_GROUPS)
+"""The settings of each evaluator, by its name after `of_`: a field `json` would hide a method of models."""
 
 
 class Settings(BaseSettings):
@@ -339,9 +333,7 @@ class Settings(BaseSettings):
 
     # --- evaluators -------------------------------------------------------------------------------
 
-    safe_v0: SafeV0 = SafeV0()
-    synthesis: Synthesis = Synthesis()
-    installed: Annotated[Mapping[str, Group], BeforeValidator(_installed)] = Field({}, validate_default=True)
+    groups: Groups = Groups()
 
     @classmethod
     def merged(cls, *sources: PydanticBaseSettingsSource, **values: Any) -> Self:
@@ -349,19 +341,13 @@ class Settings(BaseSettings):
         return cls(**values | {"_given": sources})
 
     @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],  # noqa: ARG003 - as the library calls it
-        init_settings: Any,
-        *_: Any,
-        **__: Any,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
+    def settings_customise_sources(cls, settings_cls: Any, init_settings: Any, *_: Any, **__: Any) -> tuple[Any, ...]:  # noqa: ARG003
         """Return the sources in their order: the arguments, then those of `merged`."""
         return (init_settings, *init_settings.init_kwargs.pop("_given", ()))
 
     def group(self, evaluator: str) -> Group:
         """Return the settings of an evaluator, by its name."""
-        found: Group = getattr(self, evaluator) if evaluator in BUILT_IN else self.installed[evaluator]
+        found: Group = getattr(self.groups, f"of_{evaluator}")
         return found
 
     @property
@@ -386,7 +372,7 @@ class Settings(BaseSettings):
     def value(self, name: str) -> Any:
         """Return the value of a setting by its name, which no two groups share; named entries as a mapping."""
         group = _groups()[name]
-        found = getattr(self.group(group) if group else self, name)
+        found = getattr(getattr(self.groups, group) if group else self, name)
         return found.model_dump(by_alias=True) if isinstance(found, Strict) else found
 
     def values(self) -> dict[str, Any]:
@@ -395,16 +381,11 @@ class Settings(BaseSettings):
 
     def replace(self, **values: Any) -> Self:
         """Return these settings with other values, by the names of settings."""
-        changed: dict[str, Any] = {}
-        installed = dict(self.installed)
-        for group, own in in_groups(values).items():
-            if group in BUILT_IN:
-                changed[group] = self.group(group).model_copy(update=own)
-            elif group == "installed":
-                installed |= {name: self.installed[name].model_copy(update=some) for name, some in own.items()}
-            else:
-                changed[group] = own
-        return self.model_copy(update={**changed, "installed": installed})
+        found = in_groups(values)
+        groups = {
+            group: getattr(self.groups, group).model_copy(update=own) for group, own in found.get("groups", {}).items()
+        }
+        return self.model_copy(update=found | {"groups": self.groups.model_copy(update=groups)})
 
 
 def in_groups(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -412,20 +393,16 @@ def in_groups(values: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name, value in values.items():
         group = "" if name in OF_COMMANDS else _groups()[name]
-        if not group:
-            found[name] = value
-        elif group in BUILT_IN:
-            found.setdefault(group, {})[name] = value
-        else:
-            found.setdefault("installed", {}).setdefault(group, {})[name] = value
+        own = found.setdefault("groups", {}).setdefault(group, {}) if group else found
+        own[name] = value
     return found
 
 
 @cache
 def _groups() -> Mapping[str, str]:
-    """Return the group of each setting by its name, "" for a general one."""
+    """Return the field of `Groups` that has each setting, by its name, "" for a general one."""
     general = {one.name: "" for one in settings_of(Settings)}
-    return general | {one.name: name for name, own in EVALUATORS.items() for one in settings_of(own.settings)}
+    return general | {one.name: f"of_{name}" for name, own in EVALUATORS.items() for one in settings_of(own.settings)}
 
 
 @cache

@@ -344,10 +344,6 @@ def _explained(error: ValidationError, origins: Mapping[str, Origin]) -> Iterato
     by_name = {one.name: one for one in settings()}
     seen = set[tuple[str, str]]()
     for fault in error.errors(include_url=False):
-        inner = fault.get("ctx", {}).get("error")
-        if isinstance(inner, ValidationError):  # of a group of an installed evaluator
-            yield from _explained(inner, origins)
-            continue
         place, name = next((at, str(part)) for at, part in enumerate(fault["loc"]) if part in by_name)
         setting = by_name[name]
         entry = ".".join(map(str, fault["loc"][place + 1 :])) if setting.by_name else ""
