@@ -21,7 +21,7 @@ from safe_gate.inputs.disk import HERE, display_path
 from safe_gate.inputs.globs import MatchedFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.settings import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings, config_paths
+from safe_gate.settings import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings
 
 
 def pattern_settings() -> Iterator[tuple[str, str]]:
@@ -172,8 +172,8 @@ def input_name(setting: str) -> str:
 
 def input_paths(options: Settings) -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, and where outputs may lie beside documents."""
-    named = (*config_paths(options.config), options.waivers or WAIVERS_FILE, options.baseline)
-    yield from (Path(one) for one in ("", *named))
+    configs = (options.config,) if options.config else CONFIG_FILES
+    yield from map(Path, ("", *configs, options.waivers or WAIVERS_FILE, options.baseline))
     yield from globs.expand_on_disk(options.shards)[0]
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, _ in pattern_settings():

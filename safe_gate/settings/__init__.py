@@ -427,8 +427,3 @@ def settings() -> tuple[Setting, ...]:
 def in_config_only() -> Set[str]:
     """Return the names of the settings that no flag, variable or input sets."""
     return {one.name.replace("_", "-") for one in settings() if not (one.flags or one.env)}
-
-
-def config_paths(config: str) -> tuple[str, ...]:
-    """Return the possible paths of the config file from the working folder; `config` is the setting."""
-    return (config,) if config else CONFIG_FILES

@@ -21,6 +21,7 @@ from pydantic.fields import FieldInfo
 from pydantic_settings import PydanticBaseSettingsSource
 
 from safe_gate.core.case import Documents
+from safe_gate.core.jsontext import value_at
 from safe_gate.core.setting import AS_RUN, Setting, nested
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
@@ -126,15 +127,14 @@ class Given:
 
 
 class Source(PydanticBaseSettingsSource):
-    """A source that remembers the origin of what it gives, unless an earlier source gives the same."""
+    """A source that remembers the origin of what it gives, unless an earlier source gives the same.
 
-    def __init__(self, given: Given) -> None:
+    `values` yields the values of a setting, the first that counts first.
+    """
+
+    def __init__(self, given: Given, values: Callable[[Given, Setting], Iterator[Value]]) -> None:
         super().__init__(Settings)
-        self.given = given
-
-    def values(self, setting: Setting) -> Iterator[Value]:
-        """Yield the values of a setting, the first that counts first."""
-        raise NotImplementedError
+        self.given, self.values = given, values
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:  # noqa: ARG002
         """Return nothing: `__call__` reads settings by name, also those of evaluators, which are no fields here."""
@@ -144,7 +144,7 @@ class Source(PydanticBaseSettingsSource):
         """Return what the source sets, as `Settings` has it."""
         found: dict[str, Any] = {}
         for setting in settings():
-            for value, at in self.values(setting):
+            for value, at in self.values(self.given, setting):
                 for entry, one in setting.parts(value).items():
                     name = f"{setting.name}.{entry}" if entry else setting.name
                     if self.given.forgives and not _fits(name, one):
@@ -164,40 +164,31 @@ def _fits(name: str, value: Any) -> bool:
     return True
 
 
-class Flags(Source):
-    """The command line. A flag that is empty, as an unset shell variable leaves it, sets nothing."""
-
-    def values(self, setting: Setting) -> Iterator[Value]:
-        """Yield the value of a flag."""
-        if not is_blank(value := self.given.flags.get(setting.name, "")):
-            named = setting.flags_of(self.given.command)[:1]
-            origin = Origin("flag", Place(named[0])) if named else Origin("argument", Place(IN_PYTHON), setting.name)
-            yield value, origin.of_entry
+def _flags(given: Given, setting: Setting) -> Iterator[Value]:
+    """Yield the value on the command line. A flag that is empty, as an unset shell variable leaves it, sets nothing."""
+    if not is_blank(value := given.flags.get(setting.name, "")):
+        named = setting.flags_of(given.command)[:1]
+        origin = Origin("flag", Place(named[0])) if named else Origin("argument", Place(IN_PYTHON), setting.name)
+        yield value, origin.of_entry
 
 
-class Inputs(Source):
-    """The inputs of the action. One that is left out arrives as an empty string, which sets nothing."""
-
-    def values(self, setting: Setting) -> Iterator[Value]:
-        """Yield the values of an input."""
-        for name in setting.inputs:
-            if value := self.given.environ.get(name, "").strip():
-                yield value, Origin("input", Place(f"{name} (input {setting.input})")).of_entry
+def _inputs(given: Given, setting: Setting) -> Iterator[Value]:
+    """Yield the values of an input of the action. One that is left out arrives as an empty string: it sets nothing."""
+    for name in setting.inputs:
+        if value := given.environ.get(name, "").strip():
+            yield value, Origin("input", Place(f"{name} (input {setting.input})")).of_entry
 
 
-class Variables(Source):
-    """The environment. An empty variable sets nothing."""
-
-    def values(self, setting: Setting) -> Iterator[Value]:
-        """Yield the values of the variables of a setting, or of its entries."""
-        of_entries = setting.by_name.variables if setting.by_name else {}
-        for name in setting.env:
-            if value := self.given.environ.get(name, "").strip():
-                origin = Origin("variable", Place(name))
-                if name in of_entries:
-                    yield {of_entries[name]: value}, partial(_itself, origin)
-                else:
-                    yield value, origin.of_entry
+def _variables(given: Given, setting: Setting) -> Iterator[Value]:
+    """Yield the values of the variables of a setting, or of its entries. An empty variable sets nothing."""
+    of_entries = setting.by_name.variables if setting.by_name else {}
+    for name in setting.env:
+        if value := given.environ.get(name, "").strip():
+            origin = Origin("variable", Place(name))
+            if name in of_entries:
+                yield {of_entries[name]: value}, partial(_itself, origin)
+            else:
+                yield value, origin.of_entry
 
 
 def _itself(origin: Origin, _: str) -> Origin:
@@ -213,6 +204,9 @@ class ConfigFile(Source):
     file = Config(CONFIG_FILES[0], {})
     problems: Sequence[Problem] = ()
 
+    def __init__(self, given: Given) -> None:
+        super().__init__(given, self._of_file)
+
     def __call__(self) -> dict[str, Any]:
         """Read the file, and return what it sets."""
         try:
@@ -221,16 +215,13 @@ class ConfigFile(Source):
             self.problems = error.problems
         return super().__call__()
 
-    def values(self, setting: Setting) -> Iterator[Value]:
-        """Yield the value under the key of a setting."""
+    def _of_file(self, _: Given, setting: Setting) -> Iterator[Value]:
         if (value := self._under(setting)) is not None:
             value = self._from_here(setting.name, value) if setting.name in PATHS else value
             yield value, lambda entry: self.file.origin(*setting.key, *filter(None, entry.split(".")))
 
     def _under(self, setting: Setting) -> Any:
-        value: Any = self.file.content if setting.key else None
-        for name in setting.key:
-            value = value.get(name) if isinstance(value, Mapping) else None
+        value = value_at(self.file.content, *setting.key) if setting.key else None
         return None if isinstance(value, str) and is_blank(value) else value
 
     def _from_here(self, name: str, path: Any) -> Any:
@@ -238,9 +229,8 @@ class ConfigFile(Source):
         if isinstance(path, list):
             return [self._from_here(name, one) for one in path]
         folder = [one for one in settings() if one.name == _STARTS_FROM.get(name)]
-        if any(one.name in self.given.origins or self._under(one) is not None for one in folder):
-            return path
-        if not isinstance(path, str):  # in a file that is not checked
+        is_elsewhere = any(one.name in self.given.origins or self._under(one) is not None for one in folder)
+        if is_elsewhere or not isinstance(path, str):  # in a file that is not checked
             return path
         path = path.strip()
         is_ref = name == "baseline" and PurePosixPath(path).suffix not in (".json", ".jsonl")
@@ -299,9 +289,9 @@ def resolve(given: Given) -> Settings:
     return options
 
 
-def _above_config(given: Given) -> tuple[Flags, Inputs, Variables]:
+def _above_config(given: Given) -> list[Source]:
     """Return the sources that win over the config file, the first one first."""
-    return Flags(given), Inputs(given), Variables(given)
+    return [Source(given, values) for values in (_flags, _inputs, _variables)]
 
 
 def _beside(given: Given) -> dict[str, Any]:
@@ -331,7 +321,7 @@ def allowed(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Sequence[Al
     """Return the setting `allow`, which is known before any file is read; a faulty value allows nothing."""
     given = Given(flags, environ, lambda _: None)
     (setting,) = (one for one in settings() if one.name == "allow")
-    values = (value for source in _above_config(given) for value, _ in source.values(setting))
+    values = (value for source in _above_config(given) for value, _ in source.values(given, setting))
     value = next(values, ())
     return Settings(allow=value).allow if value and _fits("allow", value) else ()
 
