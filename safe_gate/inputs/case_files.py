@@ -132,7 +132,7 @@ def _match_documents(files: CaseFiles, form: Documents) -> MatchedFiles:
     for path in globs.unique_paths(path for path in found if path.name.endswith(OUTPUTS)):
         if disk.location(path) not in beside:
             words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
-            words += f"; name that too, or this file with --outputs or {input_name(form.outputs)}"
+            words += f"; name that too, or this file with --outputs or {form.outputs.replace('_', '-')}"
             problems.append(Problem(Place(display_path(path)), words))
     if not paths and not problems:
         problems.append(globs.no_match_problem(" ".join(files.patterns), ".json", root))
@@ -151,7 +151,11 @@ def _match_pattern(files: CaseFiles, own: Set[str], pattern: str) -> MatchedFile
     alone = () if unread else candidates  # an unreadable place counts as there
     literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
     named_json = [path for path in listed if path.suffix.lower() == ".json"]
-    ours = [path for path in named_json if _is_ours(path) or display_path(path) in own]
+    ours = [
+        path
+        for path in named_json
+        if path.name.startswith("safe-gate.") or path.name in CONFIG_FILES or display_path(path) in own
+    ]
     lone = [] if files.outputs else [path for path in listed if path.name.endswith(OUTPUTS)]
     meant = [*literals[:1], *(path for path in named_json if path not in ours), *lone]
     problems = [disk.unreadable_problem(path, why) for path, why in unread.items()]
@@ -159,15 +163,6 @@ def _match_pattern(files: CaseFiles, own: Set[str], pattern: str) -> MatchedFile
         words = "matches no batch: a glob finds .json files, and skips safe-gate's own; correct the pattern"
         problems.append(Problem(Place(named), words) if listed else globs.no_match_problem(named, ".json", root))
     return MatchedFiles(meant, problems, ours)
-
-
-def _is_ours(path: FilePath) -> bool:
-    return path.name.startswith("safe-gate.") or path.name in CONFIG_FILES
-
-
-def input_name(setting: str) -> str:
-    """Return the name of a setting as the action's input."""
-    return setting.replace("_", "-")
 
 
 def input_paths(options: Settings) -> Iterator[Path]:

@@ -26,8 +26,7 @@ from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extend_schema
 from safe_gate.gate.waivers import Waivable
 from safe_gate.inputs import disk, globs
 from safe_gate.inputs.commit_files import CommitPath, FilePath
-from safe_gate.inputs.disk import HERE, WRITTEN_BY_HAND, display_path, exists, parse_json, read_text, unreadable_problem
-from safe_gate.inputs.globs import find_named_or_default
+from safe_gate.inputs.disk import HERE, display_path, exists
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile, Waiver
 from safe_gate.settings import CONFIG_FILES, LOCK_FILE, WAIVERS_FILE, settings
@@ -73,7 +72,7 @@ def kind_of(path: Path) -> str:
         return _DOCUMENTS[0].outputs_kind
     if is_columnar(path):
         return OF_CASES[0]
-    name, is_lines = disk.display_path(path), path.suffix.lower() == ".jsonl"
+    name, is_lines = display_path(path), path.suffix.lower() == ".jsonl"
     first, start = _first_object(path, most=None if is_lines else 1)
     found = _kind_of_line(first)
     if is_lines or found:
@@ -98,7 +97,7 @@ def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
             for number, line in islice(numbered_lines(disk.bounded_lines(file, disk.BOUNDS.line)), most):
                 start = start or line
                 with suppress(JsonError, CannotJudge):  # the reader of this kind reports these lines
-                    return parse(disk.decode(line, disk.display_path(path), number)), start
+                    return parse(disk.decode(line, display_path(path), number)), start
     except OSError as error:
         raise CannotJudge(disk.unreadable_problem(path, error)) from error
     except disk.TooLongError:
@@ -229,9 +228,8 @@ def load_schema(name: str) -> Schema:
     """Return a schema of `schemas/` by its name without `.schema.json`, or that of an `ALONE` part."""
     if name in ALONE:
         return load_schema("report").part("$defs", name)
-    for one in (kind for evaluator in ADDED for kind in evaluator.input.kinds):
-        if one.name == name and one.schema:
-            return Schema(one.schema)
+    if (own := _FILES.get(name)) and own.schema:
+        return Schema(own.schema)
     schema = json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8"))
     return Schema(extend_schema(name, schema, ADDED))
 
@@ -245,7 +243,7 @@ def schema_folder() -> Path:
 
 def read_document(path: FilePath, kind: str) -> Any:
     """Return a JSON document of one schema, such as a report. Raises CannotJudge with every problem of it."""
-    name = disk.display_path(path)
+    name = display_path(path)
     if kind == "report":
         refuse_folder(path)
     return parse_document(disk.read_text(path, name), path, name, kind)
@@ -288,7 +286,7 @@ def _refuse_other_kind(content: Any, file: FilePath, name: str, kind: str) -> No
 
 def refuse_unknown(path: Path) -> None:
     """Raise CannotJudge for what is a config by neither its name nor a field, not even a misspelt one."""
-    name = disk.display_path(path)
+    name = display_path(path)
     content = disk.parse_json(disk.read_text(path, name), name, comments=True)
     known = {"$schema", *(setting.key[0] for setting in settings() if setting.key)}
     if (
@@ -353,9 +351,10 @@ def read_waivers(path: str, *, root: FilePath = HERE) -> tuple[InputFile, Mappin
 
     Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
     """
-    if (found := globs.find_named_or_default(path, WAIVERS_FILE, root)) is None:
+    file = root / (path or WAIVERS_FILE)
+    if not (path or exists(file)):
         return None
-    file, name = found
+    name = display_path(file)
     data = disk.read_bytes(file, name, disk.WRITTEN_BY_HAND)
     text = disk.decode(data.removeprefix(disk.BOM), name)
     content = parse_document(text, file, name, "waivers")
@@ -404,12 +403,12 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
     """
     if is_checked and not path and (problems := tuple(_misplaced_configs(root))):
         raise CannotJudge(*problems)
-    default = next((name for name in CONFIG_FILES if exists(root / name)), "")
-    if not (path or default) or (found := find_named_or_default(path, default, root)) is None:
+    named = path or next((name for name in CONFIG_FILES if exists(root / name)), "")
+    if not named:
         return None
-    file, name = found
-    text = read_text(file, name, WRITTEN_BY_HAND)
-    content = parse_json(text, name, comments=True)
+    name = display_path(root / named)
+    text = disk.read_text(root / named, name, disk.WRITTEN_BY_HAND)
+    content = disk.parse_json(text, name, comments=True)
     bare = blank_comments(text)
     faults = [_setting_fault(fault) for fault in load_schema("config").faults(content)] if is_checked else []
     if problems := fault_problems(faults, name, bare):
@@ -498,16 +497,13 @@ def _misplaced_configs(root: FilePath) -> Iterator[Problem]:
     try:
         names = sorted(path.name for path in root.iterdir())
     except OSError as error:
-        yield unreadable_problem(root, error)
+        yield disk.unreadable_problem(root, error)
         return
     for name in names:
         if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
             words = f"is not read: the config file is JSON and is called {' or '.join(CONFIG_FILES)}"
-            yield Problem(
-                Place(name),
-                f"{words}; rename it, remove it, or name it by the setting config",
-                code=Code.INVALID_SETTING,
-            )
+            words += "; rename it, remove it, or name it by the setting config"
+            yield Problem(Place(name), words, code=Code.INVALID_SETTING)
 
 
 def _setting_fault(fault: Fault) -> Fault:

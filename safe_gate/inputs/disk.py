@@ -345,24 +345,24 @@ def bounded_lines(file: BinaryIO, most: int) -> Iterator[bytes]:
         yield line
 
 
-def find_long_text(evaluator: Evaluator, case: Any, most: int) -> str | None:
-    """Return the field of the first text in a case or output that is too long in UTF-8 for an evaluator.
+def find_long_text(evaluator: Evaluator, case: Any, most: int) -> str:
+    """Return the field of the first text in a case or output that is too long in UTF-8 for an evaluator, "" for none.
 
-    None if there is none. Fields that are not read, such as notes, have only the bound of lines.
+    Fields that are not read, such as notes, have only the bound of lines.
     """
     fields = case if isinstance(case, dict) else {}
     found = (_long_text(fields[name], most, name) for name in evaluator.input.reads if name in fields)
-    return next((field for field in found if field is not None), None) or _long_together(evaluator, fields, most)
+    return next(filter(None, found), "") or _long_together(evaluator, fields, most)
 
 
-def _long_together(evaluator: Evaluator, fields: JsonObject, most: int) -> str | None:
+def _long_together(evaluator: Evaluator, fields: JsonObject, most: int) -> str:
     """Return the texts of a case that are read as one, up to the text that exceeds the limit."""
     for texts in evaluator.input.read_as_one(fields):
         size = 0
         for field, text in texts:
             if (size := size + _size(text)) > most:
                 return f"{texts[0][0]} to {field}"
-    return None
+    return ""
 
 
 def _size(value: Any) -> int:
@@ -372,16 +372,15 @@ def _size(value: Any) -> int:
     return sum(_size(part.get("text")) for part in value if isinstance(part, dict)) if isinstance(value, list) else 0
 
 
-def _long_text(value: Any, most: int, field: str) -> str | None:
+def _long_text(value: Any, most: int, field: str) -> str:
     if isinstance(value, str):
-        return field if 4 * len(value) > most and _size(value) > most else None
+        return field if 4 * len(value) > most and _size(value) > most else ""
     inner: Iterable[tuple[str, Any]] = ()
     if isinstance(value, dict):
         inner = ((f"{field}.{key}", member) for key, member in value.items())
     elif isinstance(value, list):
         inner = ((f"{field}[{index}]", member) for index, member in enumerate(value))
-    found = (_long_text(member, most, name) for name, member in inner)
-    return next((name for name in found if name is not None), None)
+    return next(filter(None, (_long_text(member, most, name) for name, member in inner)), "")
 
 
 def write(path: Path, text: str | Iterable[str]) -> None:

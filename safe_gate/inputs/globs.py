@@ -181,12 +181,6 @@ def unique_paths(paths: Iterable[P]) -> list[P]:
     return sorted(found.values(), key=lambda path: Path(display_path(path)))
 
 
-def find_named_or_default(path: str, default: str, root: FilePath) -> tuple[FilePath, str] | None:
-    """Return a file and its name in problems, None if none was named and the default is missing."""
-    file = root / (path or default)
-    return (file, display_path(file)) if path or exists(file) else None
-
-
 def no_match_problem(pattern: str, suffix: str, root: FilePath) -> Problem:
     """Return the problem of a pattern that matches no file, with a hint at a similar name."""
     named, path = Path(pattern), root / pattern

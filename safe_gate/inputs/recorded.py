@@ -230,38 +230,26 @@ def _row_parts(
         yield FilePart(name, first, "\n".join(lines).encode(), bounds)
 
 
-def _parse_lines(part: FilePart) -> Iterator[tuple[Place, Any] | Problem]:
-    """Yield the value and place of each line of a part, or a problem for invalid JSON."""
+def parse_objects(part: FilePart, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
+    """Yield the valid objects of a part, one a line, with their places, and problems."""
+    schema, owner, most = checked.load_schema(kind), checked.OWNERS[kind], part.bounds.text
     for number, line in part_lines(part):
         place = Place(part.name, number)
         try:
-            yield place, parse(disk.decode(line, part.name, number))
+            value = parse(disk.decode(line, part.name, number))
         except JsonError as error:
             yield disk.not_json_problem(error, place)
+            continue
         except CannotJudge as error:
             yield from error.problems
-
-
-def parse_objects(part: FilePart, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
-    """Yield the valid objects of a part with their places, and problems."""
-    schema = checked.load_schema(kind)
-    for item in _parse_lines(part):
-        if isinstance(item, Problem):
-            yield item
             continue
-        place, value = item
-        case_id = checked.id_of(value, checked.OWNERS[kind].input.id_key)
-        faults = schema.faults(value)
-        for fault in faults:
-            yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
-        if faults:
-            continue
-        most = part.bounds.text
-        field = disk.find_long_text(checked.OWNERS[kind], value, most) if len(part.data) > most else None
-        if field is None:
-            yield place, value
-        else:
+        case_id = checked.id_of(value, owner.input.id_key)
+        if faults := schema.faults(value):
+            yield from (Problem(place, one.message, case_id, one.field, one.text_free) for one in faults)
+        elif len(part.data) > most and (field := disk.find_long_text(owner, value, most)):
             yield Problem(place, disk.too_long_message(most, "bounds.text"), case_id, field)
+        else:
+            yield place, value
 
 
 # --- documents and their outputs ------------------------------------------------------------------
@@ -369,7 +357,7 @@ def _read_batch(
     ids = [checked.id_of(case, form.id_key) for case in cases]
     faulty = {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
     for index, case in enumerate(cases) if len(data) > bounds.text else ():
-        if (field := disk.find_long_text(files.evaluator, case, bounds.text)) is not None:
+        if field := disk.find_long_text(files.evaluator, case, bounds.text):
             yield Problem(places[index], disk.too_long_message(bounds.text, "bounds.text"), ids[index], field)
             faulty.add(index)
     return BatchFile(path.stem, name, cases, ids, places, content, faulty)
@@ -408,7 +396,7 @@ def _with_output(
     """Return a case with its one output, a problem if there is none or two, None if it was invalid."""
     if "output" not in case and recorded is None:
         words = f"has no recorded output; expected one by this {form.id_key} in {', '.join(searched)}, or inline"
-        advice = f"--outputs or {case_files.input_name(form.outputs)} names another file"
+        advice = f"--outputs or {form.outputs.replace('_', '-')} names another file"
         return Problem(place, f"{words}; {advice}", case[form.id_key], "output", code=Code.MISSING_OUTPUT)
     if recorded is None:
         return case
