@@ -89,7 +89,6 @@ class Case:
 
     @property
     def ids(self) -> tuple[str]:
-        """The id alone: no other case may have it."""
         return (self.id,)
 
     def asks(self) -> dict[str, Any]:
@@ -106,11 +105,9 @@ class Case:
         return {}
 
     def digests(self) -> dict[str, str]:
-        """Return the digests of the expectations and of the output."""
         return {"case": digest(self.asks()), "output": digest(self.value["output"])}
 
     def texts(self) -> dict[str, Any]:
-        """Return the output."""
         return {"output": self.value["output"]}
 
 
@@ -136,7 +133,6 @@ class Result:
 
     @property
     def batch(self) -> str:
-        """Nothing."""
         return ""
 
     @property
@@ -146,12 +142,10 @@ class Result:
 
     @property
     def failed(self) -> tuple[str, ...]:
-        """The names of the checks that fail."""
         return tuple(name for name, faults in self.checks.items() if faults)
 
     @property
     def words(self) -> str:
-        """The result for readers."""
         return "passes" if self.passed else "fails"
 
 

@@ -50,11 +50,7 @@ def words(text: str) -> list[str]:
     >>> words("I don't know: 2 of us?")
     ['i', "don't", 'know', '2', 'of', 'us']
     """
-    return _words(text.split(" "))
-
-
-def _words(typed: Iterable[str]) -> list[str]:
-    return [*chain.from_iterable(map(_WORDS.__getitem__, typed))]
+    return [*chain.from_iterable(map(_WORDS.__getitem__, text.split(" ")))]
 
 
 _WORDS = Cache[str, Sequence[str]](lambda typed: tuple(WORD.findall(typed.lower())))
@@ -69,23 +65,11 @@ def similarity(first: str, second: str) -> float:
     >>> similarity("the exam", "the exam"), similarity("the exam", "")
     (1.0, 0.0)
     """
-    return likeness(first.split(" "), second.split(" "))
-
-
-def likeness(first: Iterable[str], second: Iterable[str]) -> float:
-    """Return the `similarity` of two texts, given as what stands between their blanks."""
-    a, b = _ngram_counts(_words(first)), _ngram_counts(_words(second))
+    a, b = (Counter[Any](chain(some, pairwise(some))) for some in (words(first), words(second)))
     common = a.keys() & b.keys()
     dot = sum(map(mul, map(a.__getitem__, common), map(b.__getitem__, common)))
-    return dot / math.sqrt(_norm(a) * _norm(b)) if dot else 0.0
-
-
-def _norm(counts: Mapping[Any, int]) -> int:
-    return sum(map(mul, counts.values(), counts.values()))
-
-
-def _ngram_counts(words: Sequence[str]) -> Counter[str | tuple[str, str]]:
-    return Counter(chain(words, pairwise(words)))
+    squares = (sum(map(mul, counts.values(), counts.values())) for counts in (a, b))
+    return dot / math.sqrt(math.prod(squares)) if dot else 0.0
 
 
 LONGEST_SENTENCE = 1_000
@@ -146,13 +130,6 @@ def sentence_ends(text: str) -> Iterator[int]:
 def may_end_at_emoji(text: str) -> bool:
     """Return whether a text holds an emoji, which may end a sentence by what stands behind the next blank."""
     return not text.isascii() and _RARE_STOP.search(text) is not None
-
-
-def sentences(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the sentences of a text as spans, as `Normalised.sentences` says."""
-    for start, end in pairwise([0, *sentence_ends(text), len(text)]):
-        for cut in range(start, end, LONGEST_SENTENCE):
-            yield cut, min(cut + LONGEST_SENTENCE, end)
 
 
 def quotations(text: str) -> Iterator[tuple[int, int]]:
@@ -219,7 +196,9 @@ class Normalised:
     @cached_property
     def sentences(self) -> tuple[tuple[int, int], ...]:
         """The sentences of `text` as spans, in order; one of more than 1,000 characters is cut."""
-        return tuple(sentences(self.text)) or ((0, 0),)
+        found = pairwise([0, *sentence_ends(self.text), len(self.text)])
+        cuts = ((cut, end) for start, end in found for cut in range(start, end, LONGEST_SENTENCE))
+        return tuple((cut, min(cut + LONGEST_SENTENCE, end)) for cut, end in cuts) or ((0, 0),)
 
     @cached_property
     def quotations(self) -> tuple[tuple[int, int], ...]:
@@ -239,16 +218,8 @@ class Normalised:
 
     def is_quoted(self, start: int, end: int) -> bool:
         """Return whether a span of `text` lies inside of a quotation."""
-        first, last = self._quotes
-        if not 0 <= first < start or last < end:
-            return False
         index = bisect_right(self.quotations, (start, 0)) - 1
         return index >= 0 and end < self.quotations[index][1]
-
-    @cached_property
-    def _quotes(self) -> tuple[int, int]:
-        """The places of the first and the last double quote in `text`, -1 without one."""
-        return self.text.find('"'), self.text.rfind('"')
 
     @cached_property
     def encoded(self) -> bytes:
