@@ -102,37 +102,30 @@ def reshaped(
 ) -> Callable[[type[T]], type[T]]:
     """Return a decorator as `formed` does; the second argument of `write` returns the fields as JSON by their keys."""
 
-    def written(self: Any, handler: Callable[[Any], Any]) -> Any:
+    def written(self: Any, handler: Callable[[Any], Any]) -> Any:  # the library asks for the name
         return write(self, lambda: handler(self))
 
-    return lambda kind: _formed(kind, model_serializer(mode="wrap")(written), read)
+    def fields_of(_cls: type, value: Any) -> Any:
+        return read(value) if isinstance(value, Mapping) else value
+
+    def decorated(kind: Any) -> type[T]:
+        check: Any = model_validator(mode="before")
+        kind._write, kind._read = model_serializer(mode="wrap")(written), check(classmethod(fields_of))
+        found: type[T] = kind
+        return found
+
+    return decorated
 
 
 def formed(write: Callable[[Any], Any], read: Callable[[Any], Mapping[str, Any]]) -> Callable[[type[T]], type[T]]:
     """Return a decorator of a dataclass that a function writes as JSON; another returns its fields from JSON."""
-
-    def written(self: Any) -> Any:  # the library asks for the name
-        return write(self)
-
-    return lambda kind: _formed(kind, model_serializer(mode="plain")(written), read)
+    return reshaped(lambda value, _own: write(value), read)
 
 
 def whole(kind: type[T]) -> type[T]:
     """Decorate a dataclass of simple values that is written with its defaults."""
-
-    def write(self: Any) -> dict[str, Any]:
-        return {one.name: getattr(self, one.name) for one in fields(self)}
-
-    return formed(write, dict)(kind)
-
-
-def _formed(kind: type[T], write: Any, read: Callable[[Any], Any]) -> type[T]:
-    def fields_of(_cls: type, value: Any) -> Any:
-        return read(value) if isinstance(value, Mapping) else value
-
-    check: Any = model_validator(mode="before")
-    kind._write, kind._read = write, check(classmethod(fields_of))  # type: ignore[attr-defined]
-    return kind
+    names = [one.name for one in fields(kind)]  # type: ignore[arg-type]
+    return formed(lambda value: {name: getattr(value, name) for name in names}, dict)(kind)
 
 
 @cache

@@ -15,9 +15,7 @@ from safe_gate.model import codec, record
 from safe_gate.model.codec import JsonObject
 
 
-@codec.formed(
-    lambda place: {"path": place.path, "line": place.line}, lambda value: {"path": value["path"], "line": value["line"]}
-)
+@codec.whole
 @record
 class Place:
     """A place in a file, with its line counted from 1, or 0 for the whole file."""
