@@ -171,7 +171,6 @@ def _is_latin(text: str, words: Sequence[str]) -> bool:
     return len(_ASCII_LETTER.findall(text.translate(_LATIN))) >= 4 * foreign
 
 
-_SMALL = 16_384
 # Characters that normalising does not change, as words with single blanks between them: most of any text.
 _SIGNS = (
     r"[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
@@ -179,7 +178,6 @@ _SIGNS = (
 )
 # The class appears once, because it takes milliseconds to compile. It is possessive, so that matching stays linear.
 _PLAIN = rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++"
-_TO_SHORTEN = re.compile(r"[ \n]{2,}|(?<!\*)\*++")
 _BLANKS = re.compile(rf"\s{{1,{LONGEST_SEGMENT}}}")
 
 
@@ -215,8 +213,8 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
             position = _run_end(text, start, opening)
             if position - start > 1 and not text[start].isspace():
                 out.append(text[start:position])
-                starts.extend(_counting(start, position))
-                ends.extend(_counting(start + 1, position + 1))
+                starts.extend(range(start, position))
+                ends.extend(range(start + 1, position + 1))
                 before = text[position - 1]
                 continue
             position = max(position, _segment_end(text, start))
@@ -237,43 +235,16 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
 
 
 def _nearly_plain(text: str) -> Normalised | None:
-    """Return a text normalised that has only quotes, blanks and asterisks to change, as most have; else None."""
+    """Return a text normalised that has only quotes to change, as most lines have; else None."""
     straight = text
     if not text.isascii():
         for typed, plain in STRAIGHT:
             straight = straight.replace(typed, plain)
     may_be_markup = "<" in text or "&" in text or "\\" in text or "](" in text
-    if may_be_markup or goes_on(straight):
+    if may_be_markup or goes_on(straight) or not _is_plain(straight):
         return None
-    if _is_plain(straight):
-        identity = range(len(text) + 1)
-        return Normalised(text, straight, identity[:-1], identity[1:])
-    short, starts, ends = _shortened(straight)
-    return Normalised(text, short, starts, ends) if _is_plain(short.replace("*", "-")) else None
-
-
-def _shortened(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
-    """Return a text with single blanks and without asterisks around words, and where its characters start and end."""
-    pieces: list[str] = []
-    starts, ends = array("I"), array("I")
-    position = 0
-    for found in _TO_SHORTEN.finditer(text):
-        start, end = found.span()
-        starts.extend(_counting(position, start))
-        ends.extend(_counting(position + 1, start + 1))
-        pieces.append(text[position:start])
-        if text[start] != "*":
-            pieces.append("\n" if "\n" in found[0] else " ")
-            starts.append(start)
-            ends.append(end)
-        elif not _is_markup("*", text[start - 1 : start], text[end : end + 1]):
-            pieces.append("*")
-            starts.append(end - 1)
-            ends.append(end)
-        position = end
-    starts.extend(_counting(position, len(text)))
-    ends.extend(_counting(position + 1, len(text) + 1))
-    return "".join((*pieces, text[position:])), starts, ends
+    identity = range(len(text) + 1)
+    return Normalised(text, straight, identity[:-1], identity[1:])
 
 
 def _is_plain(text: str) -> bool:
@@ -289,16 +260,6 @@ def _is_plain(text: str) -> bool:
 @cache
 def _plain() -> re.Pattern[str]:
     return re.compile(_PLAIN)  # takes a millisecond, and few texts need it
-
-
-def _counting(start: int, end: int) -> Sequence[int]:
-    """Return the numbers from `start` to before `end`, quickly if they are small."""
-    return _small_numbers()[start:end] if end <= _SMALL else range(start, end)
-
-
-@cache
-def _small_numbers() -> Sequence[int]:
-    return array("I", range(_SMALL))
 
 
 def _run_end(text: str, start: int, limit: int) -> int:
