@@ -118,7 +118,7 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
 
 
 def _cases(patterns: Sequence[str]) -> list[Any]:
-    files = case_files.files_of(_SYNTHESIS, Settings())._replace(patterns=tuple(patterns))
+    files = case_files.CaseFiles(_SYNTHESIS, Settings().replace(synthesis_cases=tuple(patterns)))
     cases, problems = list[Any](), Problems()
     for item in recorded.read_cases(files, sides.scoring_settings(Settings())):
         if isinstance(item, Problem):

@@ -157,7 +157,7 @@ def _joined(evaluator: Evaluator, form: Documents, given: Sequence[str], outputs
     # None is named where each is found beside its document: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:
-        files = case_files.files_of(evaluator, Settings())
-        yield from recorded.read_cases(files._replace(patterns=tuple(given), outputs=tuple(named)), {})
+        options = Settings().replace(**{form.setting: tuple(given), form.outputs: tuple(named)})
+        yield from recorded.read_cases(case_files.CaseFiles(evaluator, options), {})
     if alone:
         yield from recorded.check_outputs_alone(evaluator, form, alone)

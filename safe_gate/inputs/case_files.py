@@ -21,7 +21,7 @@ from safe_gate.inputs.disk import HERE, display_path
 from safe_gate.inputs.globs import MatchedFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.settings import CONFIG_FILES, WAIVERS_FILE, Bounds, Settings
+from safe_gate.settings import CONFIG_FILES, WAIVERS_FILE, Settings
 
 
 def pattern_settings() -> Iterator[tuple[str, str]]:
@@ -38,35 +38,17 @@ def pattern_settings() -> Iterator[tuple[str, str]]:
 
 
 class CaseFiles(NamedTuple):
-    """The files of an evaluator's cases that patterns name below `root`, and how they are read.
-
-    `outputs` and `folder` are those of documents. `ours` are the paths of other files, which a glob of documents skips.
-    """
+    """The files of an evaluator's cases that options name below `root`, and how they are read."""
 
     evaluator: Evaluator
-    patterns: tuple[str, ...]
-    outputs: tuple[str, ...]
-    folder: str
-    ours: tuple[str, ...]
-    cluster_key: str
-    bounds: Bounds
-    root: FilePath
+    options: Settings
+    root: FilePath = HERE
 
-
-def files_of(evaluator: Evaluator, options: Settings, root: FilePath = HERE) -> CaseFiles:
-    """Return the files of cases that options name for an evaluator."""
-    form = evaluator.input
-    documents = form if isinstance(form, Documents) else None
-    return CaseFiles(
-        evaluator,
-        patterns=options.value(form.setting),
-        outputs=options.value(documents.outputs) if documents else (),
-        folder=options.value(documents.folder) if documents else "",
-        ours=(options.config, options.waivers),
-        cluster_key=options.cluster_key,
-        bounds=options.bounds,
-        root=root,
-    )
+    @property
+    def patterns(self) -> tuple[str, ...]:
+        """The paths and globs of the files, without those of outputs."""
+        found: tuple[str, ...] = self.options.value(self.evaluator.input.setting)
+        return found
 
 
 def find_case_files(files: CaseFiles) -> MatchedFiles:
@@ -83,7 +65,7 @@ def expand_setting(options: Settings, setting: str, patterns: Sequence[str], roo
     """Return the files that patterns of a setting name."""
     for one in EVALUATORS.values():
         if one.input.setting == setting:
-            return find_case_files(files_of(one, options, root)._replace(patterns=tuple(patterns)))
+            return find_case_files(CaseFiles(one, options.replace(**{setting: tuple(patterns)}), root))
     return globs.expand_patterns(patterns, dict(pattern_settings())[setting], root=root)
 
 
@@ -115,12 +97,12 @@ def _match_documents(files: CaseFiles, form: Documents) -> MatchedFiles:
     Globs skip our own files: those whose names begin with `safe-gate.`, the config and the waivers. `NAME*` also
     names outputs; these are read with their document.
     """
-    root = files.root
-    own = {display_path(Path(name)) for name in files.ours if name}
+    ours = (files.options.config, files.options.waivers)
+    own = {display_path(Path(name)) for name in ours if name}
     found, problems, skipped = list[FilePath](), list[Problem](), list[FilePath]()
     for pattern in files.patterns:
         try:
-            named = _match_pattern(files, own, pattern)
+            named = _match_pattern(files, form, own, pattern)
         except CannotJudge as error:
             problems += error.problems
             continue
@@ -135,16 +117,16 @@ def _match_documents(files: CaseFiles, form: Documents) -> MatchedFiles:
             words += f"; name that too, or this file with --outputs or {form.outputs.replace('_', '-')}"
             problems.append(Problem(Place(display_path(path)), words))
     if not paths and not problems:
-        problems.append(globs.no_match_problem(" ".join(files.patterns), ".json", root))
+        problems.append(globs.no_match_problem(" ".join(files.patterns), ".json", files.root))
     is_read = {disk.location(path) for path in paths}
     skipped = [path for path in globs.unique_paths(skipped) if disk.location(path) not in is_read]
     return MatchedFiles(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
 
 
-def _match_pattern(files: CaseFiles, own: Set[str], pattern: str) -> MatchedFiles:
+def _match_pattern(files: CaseFiles, form: Documents, own: Set[str], pattern: str) -> MatchedFiles:
     """Return the documents and outputs that one pattern names; `own` are names of files of our own."""
-    root, folder = files.root, files.root / files.folder
-    named = str(Path(files.folder, pattern))
+    options, root = files.options, files.root
+    folder, named = root / options.value(form.folder), str(Path(options.value(form.folder), pattern))
     candidates = (pattern, f"{pattern}.json")
     matched, unread = globs.match_globs(candidates, folder)
     listed = [path for path in matched if not globs.is_folder(path)]
@@ -156,7 +138,7 @@ def _match_pattern(files: CaseFiles, own: Set[str], pattern: str) -> MatchedFile
         for path in named_json
         if path.name.startswith("safe-gate.") or path.name in CONFIG_FILES or display_path(path) in own
     ]
-    lone = [] if files.outputs else [path for path in listed if path.name.endswith(OUTPUTS)]
+    lone = [] if options.value(form.outputs) else [path for path in listed if path.name.endswith(OUTPUTS)]
     meant = [*literals[:1], *(path for path in named_json if path not in ours), *lone]
     problems = [disk.unreadable_problem(path, why) for path, why in unread.items()]
     if not (meant or unread):

@@ -92,7 +92,7 @@ def read_parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[FilePart | 
     yield from problems
     for path in paths:
         is_empty = True
-        for item in read_file_parts(path, files.evaluator.input.kind, files.bounds, size):
+        for item in read_file_parts(path, files.evaluator.input.kind, files.options.bounds, size):
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
@@ -265,13 +265,14 @@ class Output(NamedTuple):
 def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Problem | InputFile | Skipped]:
     """Yield the cases of documents joined with their recorded outputs, problems and files.
 
-    Outputs come from those of `files` if given, else from `<stem>.outputs.jsonl` beside each batch, or
+    Outputs come from the files that options name, if any, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output, and every output must have a case.
     """
     paths, problems, skipped = case_files.find_case_files(files)
     yield from problems
     yield from (Skipped(disk.display_path(path)) for path in skipped)
-    output_paths, unmatched, _ = globs.expand_patterns(files.outputs, root=files.root)
+    outputs = files.options.value(form.outputs)
+    output_paths, unmatched, _ = globs.expand_patterns(outputs, root=files.root)
     yield from unmatched
     named = dict[str, Output]()
     is_complete = (yield from _read_outputs(files, form, output_paths, named)) and not unmatched
@@ -283,8 +284,8 @@ def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Proble
         if first is not path:
             words = f"has the same batch id as {disk.display_path(first)}; rename one: a batch's id is its file's stem"
             yield Problem(Place(disk.display_path(path)), words)
-        recorded, searched = named, files.outputs
-        if not files.outputs:
+        recorded, searched = named, outputs
+        if not outputs:
             beside = case_files.outputs_beside(path)
             recorded, searched = {}, (disk.display_path(beside),)
             is_complete = yield from _read_outputs(files, form, [beside] if disk.exists(beside) else [], recorded)
@@ -296,9 +297,9 @@ def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Proble
         yield from _join_outputs(files, form, batch, recorded, seen, searched)
         if not all(batch.ids):  # an unused output may belong to a case without an id
             are_ids_known = False
-        elif not files.outputs:
+        elif not outputs:
             yield from _unused_outputs(form.id_key, recorded, f"{batch.name} does not have")
-    if files.outputs and are_ids_known:
+    if outputs and are_ids_known:
         yield from _unused_outputs(form.id_key, named, "no batch has")
 
 
@@ -309,7 +310,7 @@ def check_outputs_alone(
     paths, problems = globs.expand_on_disk(patterns)
     yield from problems
     found = dict[str, Output]()
-    yield from _read_outputs(case_files.files_of(evaluator, Settings()), form, paths, found)
+    yield from _read_outputs(CaseFiles(evaluator, Settings()), form, paths, found)
     yield len(found)
 
 
@@ -332,7 +333,7 @@ def _read_batch(
     files: CaseFiles, form: Documents, path: FilePath
 ) -> Generator[Problem | InputFile, None, BatchFile | None]:
     """Yield the file and its problems, and return its batch if it has test cases. One case's fault hides no other."""
-    bounds, name = files.bounds, disk.display_path(path)
+    bounds, name = files.options.bounds, disk.display_path(path)
     try:
         data = disk.read_bytes(path, name, bounds.line, "bounds.line")
         yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
@@ -386,7 +387,7 @@ def _join_outputs(
         if isinstance(whole, Problem):
             yield whole
         elif whole is not None:
-            at = CaseAt(place, cluster_value(case, files.cluster_key), batch.id, batch.content, index)
+            at = CaseAt(place, cluster_value(case, files.options.cluster_key), batch.id, batch.content, index)
             yield from _parse_value(files.evaluator, whole, at, {})
 
 
@@ -422,7 +423,7 @@ def _read_outputs(
     last = None
     for path in paths:
         is_empty = True
-        found = read_file_parts(path, form.outputs_kind, files.bounds, PART_LINES)
+        found = read_file_parts(path, form.outputs_kind, files.options.bounds, PART_LINES)
         some = (parse_objects(one, form.outputs_kind) if isinstance(one, FilePart) else [one] for one in found)
         for item in chain.from_iterable(some):
             if isinstance(item, InputFile):

@@ -253,7 +253,7 @@ def measure_part(
     how = how._replace(recipe=recipe, skips_misfits=how.skips_misfits or bool(problems))
     by, scoring = case_files.compile_recipe(evaluator.name, recipe), Scoring(evaluator.name, settings, how)
     measured, found, seen = Measurement(), Problems(), dict[str, Place]()
-    totals, most_groups = Sum(evaluator.totals((), by)), files.bounds.tags
+    totals, most_groups = Sum(evaluator.totals((), by)), options.bounds.tags
     mapped: Mapped
     mapped, size = map, recorded.PART_LINES
     if isinstance(evaluator.input, Lines):

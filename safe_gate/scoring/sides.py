@@ -93,7 +93,7 @@ class Snapshot:
 
     def files_of(self, evaluator: Evaluator) -> CaseFiles:
         """Return the files of an evaluator's cases."""
-        return case_files.files_of(evaluator, self.options, self.root)
+        return CaseFiles(evaluator, self.options, self.root)
 
     def recipe(self, evaluator: Evaluator) -> str:
         """Return the recipe of an evaluator's rules. Raises CannotJudge, problems at their places in the config."""

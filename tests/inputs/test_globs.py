@@ -47,7 +47,9 @@ def commit(folder: str, entries: Iterable[Entry]) -> Iterator[CommitPath]:
 
 def named(pattern: str, root: FilePath) -> set[str]:
     """Return the paths of the files that a pattern names as cases or as batches, from the working folder."""
-    found = case_files.find_case_files(case_files.files_of(SAFE, Settings().replace(safe_batch=(pattern,)), root)).paths
+    found = case_files.find_case_files(
+        case_files.CaseFiles(SAFE, Settings().replace(safe_batch=(pattern,)), root)
+    ).paths
     every = [*globs.expand_patterns([pattern], root=root)[0], *found]
     return {
         one.path.as_posix() if isinstance(one, CommitPath) else one.relative_to(str(root)).as_posix() for one in every

@@ -43,7 +43,7 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
-    files = case_files.files_of(SYNTHESIS, Settings().replace(synthesis_cases=(path,)))
+    files = case_files.CaseFiles(SYNTHESIS, Settings().replace(synthesis_cases=(path,)))
     found = recorded.read_cases(files, sides.scoring_settings(Settings()))
     return [item for item in found if isinstance(item, Case | Problem)]
 
