@@ -21,7 +21,6 @@ from safe_gate.core.text.characters import (
     MARKS,
     MOST_SEGMENTS,
     OPENING,
-    STRAIGHT,
     markup,
     markup_at,
     opening_after,
@@ -69,12 +68,6 @@ def _styled() -> frozenset[str]:
     return frozenset(
         chr(code) for code, form in styled().items() if len(form) == 1 and form.isascii() and form.isalpha()
     )
-
-
-def in_latin(text: Normalised, known: Container[str]) -> Normalised:
-    """Return a normalised text in which what looks like ASCII letters is these (see `normalise`)."""
-    found = text if text.original.isascii() and text.text.isascii() else _of_letters(text, known)
-    return spelled(found, known) if may_be_spelled(found.text) else found
 
 
 def may_be_spelled(text: str) -> bool:
@@ -176,8 +169,8 @@ _SIGNS = (
     r"[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
     r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\U0001f300-\U0001faff]"
 )
-# The class appears once, because it takes milliseconds to compile. It is possessive, so that matching stays linear.
-_PLAIN = rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++"
+# The class appears once, because it takes a millisecond to compile. It is possessive, so that matching stays linear.
+_PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++")
 _BLANKS = re.compile(rf"\s{{1,{LONGEST_SEGMENT}}}")
 
 
@@ -194,8 +187,6 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
     - There a word also loses its diacritics if that makes it a word of `known` (lower case, without apostrophes).
     - Digits and signs inside a word become the letters that make it a word of `known`: `pr0mise`, not `2nd` or `10`.
     """
-    if found := _nearly_plain(text):
-        return in_latin(found, known)
     original, text = text, unwrapped(unescaped(uncommented(text)))
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts, ends = array("I"), array("I")  # a list takes ten times the memory
@@ -231,40 +222,15 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
         out += pieces
         starts.extend([start] * len(pieces))
         ends.extend([position] * len(pieces))
-    return in_latin(Normalised(original, "".join(out), starts, ends), known)
-
-
-def _nearly_plain(text: str) -> Normalised | None:
-    """Return a text normalised that has only quotes to change, as most lines have; else None."""
-    straight = text
-    if not text.isascii():
-        for typed, plain in STRAIGHT:
-            straight = straight.replace(typed, plain)
-    may_be_markup = "<" in text or "&" in text or "\\" in text or "](" in text
-    if may_be_markup or goes_on(straight) or not _is_plain(straight):
-        return None
-    identity = range(len(text) + 1)
-    return Normalised(text, straight, identity[:-1], identity[1:])
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether normalising would not change a text, wrapped lines aside."""
-    if not text.isascii() and not (text := text.replace("\u2014", "-")).isascii():
-        return _plain().fullmatch(text) is not None
-    # For ASCII, searches take a tenth of the pattern's time.
-    lines = text.replace("\n", " ")
-    is_apart = lines[:1] not in ("", " ") and lines[-1] != " " and "  " not in lines
-    return is_apart and lines.isprintable() and not ("*" in text or "_" in text or "`" in text or "~" in text)
-
-
-@cache
-def _plain() -> re.Pattern[str]:
-    return re.compile(_PLAIN)  # takes a millisecond, and few texts need it
+    found = Normalised(original, "".join(out), starts, ends)
+    if not (original.isascii() and found.text.isascii()):
+        found = _of_letters(found, known)
+    return spelled(found, known) if may_be_spelled(found.text) else found
 
 
 def _run_end(text: str, start: int, limit: int) -> int:
     """Return the end of a run of plain text or of blanks, less its last character if something joins it."""
-    run = _plain().match(text, start, limit) or _BLANKS.match(text, start, limit)
+    run = _PLAIN.match(text, start, limit) or _BLANKS.match(text, start, limit)
     if run is None:
         return start
     end = run.end()
@@ -315,11 +281,6 @@ _SUSPENDED = frozenset({"and", "or", "to"})  # "short- and long-term"
 _OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 
 
-def goes_on(text: str) -> bool:
-    """Return whether a line of a text may have been wrapped."""
-    return "\n" in text and _GOES_ON.search(text) is not None
-
-
 def unwrapped(text: str) -> str:
     """Return a text of the same length in which a line that was only wrapped goes on.
 
@@ -328,7 +289,7 @@ def unwrapped(text: str) -> str:
     counts as wrapped. Only lines that plainly go on are counted: without an end, and in lower case next.
     """
     text = _OTHER_BREAKS.sub("\n", text)
-    if not goes_on(text):
+    if "\n" not in text or not _GOES_ON.search(text):
         return text
     lines = [line.rstrip() for line in text.split("\n")]
     is_plain = text.isascii() and not (OPENING.search(text) or _UNSEEN_RUN.search(text))

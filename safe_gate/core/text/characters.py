@@ -7,7 +7,6 @@ import unicodedata
 from collections.abc import Iterator, Mapping
 from functools import cache, lru_cache
 
-STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "—"))  # noqa: RUF001 - what most texts have of them
 # Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
 IGNORED = (
     "ad-ad 34f-34f 61c-61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164-3164 fe00-fe0f feff-feff "

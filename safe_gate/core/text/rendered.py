@@ -6,7 +6,7 @@ Each function returns a text of the same length in which what the page does not 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +44,8 @@ def shown(text: str) -> str:
     """
     if not _MAY_BE_MARKUP.search(text):
         return text
-    page = _without_entities(_without_tags(uncommented(_without_markdown(text))))
+    page = _without_tags(uncommented(_without_markdown(text)))
+    page = _ENTITY.sub(_meant, page) if "&" in page else page
     return _SIGNS.sub(lambda sign: _UNSEEN * len(sign[0]), page)
 
 
@@ -77,24 +78,23 @@ def _parser(*, has_links: bool) -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": 20}).enable("strikethrough").disable(["text_join", *_NO_MATTER])
     for name in ("link", "image"):
         rule = next(one.fn for one in parser.inline.ruler.__rules__ if one.name == name)
-        parser.inline.ruler.at(name, _Ended(rule))
+        parser.inline.ruler.at(name, _ended(rule))
     return parser if has_links else parser.disable(["link", "image"])
 
 
-class _Ended:
-    """A rule of the parser that also tells where what it read ends."""
+def _ended(rule: Any) -> Callable[[Any, bool], bool]:
+    """Return a rule of the parser that also tells where what it read ends."""
 
-    def __init__(self, rule: Any) -> None:
-        self._rule = rule
-
-    def __call__(self, state: Any, silent: bool) -> bool:
+    def read(state: Any, silent: bool) -> bool:
         if silent and state.level > _MOST_NESTED:
             state.pos = state.posMax  # as the parser does at its own limit
             return True
-        found = bool(self._rule(state, silent))
+        found = bool(rule(state, silent))
         if found and not silent:
             state.tokens[-1].meta["end"] = state.pos
         return found
+
+    return read
 
 
 def _parts(source: str) -> Iterator[tuple[int, int]]:
@@ -173,10 +173,6 @@ def _without_tags(text: str) -> str:
         pieces.append(("\n" if _LINE_OF_HTML.fullmatch(name) else "").ljust(end - tag.start(), _UNSEEN))
         position = end
     return "".join((*pieces, text[position:])) if pieces else text
-
-
-def _without_entities(text: str) -> str:
-    return _ENTITY.sub(_meant, text) if "&" in text else text
 
 
 def _meant(entity: re.Match[str]) -> str:
