@@ -117,11 +117,8 @@ class Entries:
         lines = _lines(value) if isinstance(value, str | list) else [value]
         pairs = [line.rpartition("=") if "=" in str(line) else (self.general, "", line) for line in lines]
         entries = {name.strip(): one for name, _, one in pairs}
-        if (
-            "" in entries
-            or len(entries) < len(pairs)
-            or any(one.startswith(f"{name}.") for name in entries for one in entries)
-        ):
+        is_twice = len(entries) < len(pairs) or any(one.startswith(f"{name}.") for name in entries for one in entries)
+        if "" in entries or is_twice:
             raise ValueError("a name is missing or given twice")
         return nested(entries) if self.variables else entries
 
@@ -184,9 +181,8 @@ def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ..
 class Strict(BaseModel):
     """Named values that are all known, such as the entries of a setting."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_default=True, defer_build=True
-    )  # so that `1` is a number as `1.0` is
+    # A default is validated, so that `1` is a number as `1.0` is.
+    model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True, defer_build=True)
 
 
 class Group(Strict):

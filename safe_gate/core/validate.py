@@ -208,13 +208,10 @@ def _enum(value: Any, allowed: list[Any], name: _Name) -> str:
 
 
 _WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
-    "type": lambda value, _, name: f"is {name(value)}",
+    **dict.fromkeys(("type", "const", "pattern", "format"), lambda value, _, name: f"is {name(value)}"),
     "enum": _enum,
-    "const": lambda value, _, name: f"is {name(value)}",
     "minLength": lambda value, _, name: f"is {name(value)}, which is too short",
     "maxLength": lambda value, most, _: f"has {len(value)} characters, more than {most}",
-    "pattern": lambda value, _, name: f"is {name(value)}",
-    "format": lambda value, _, name: f"is {name(value)}",
     "oneOf": lambda *_: "does not have exactly one of the shapes it may have",
     "minItems": lambda value, least, _: f"has fewer than {least} entries" if value else "is an empty list",
     "uniqueItems": lambda *_: "has the same entry twice",

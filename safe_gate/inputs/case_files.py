@@ -183,15 +183,14 @@ class TeamRules(NamedTuple):
     `unmatched` are the problems of the patterns, `problems` those of files.
     """
 
-    files: Mapping[str, tuple[OwnFile, ...]]
-    problems: Mapping[str, tuple[Problem, ...]]
-    unmatched: Mapping[str, tuple[Problem, ...]]
+    files: Mapping[str, Sequence[OwnFile]]
+    problems: Mapping[str, Sequence[Problem]]
+    unmatched: Mapping[str, Sequence[Problem]]
 
     def without_unmatched(self) -> TeamRules:
         """Return the files without the problems of patterns that match no file."""
         left = {
-            name: tuple(one for one in some if one.code is not Code.UNREADABLE_FILE)
-            for name, some in self.unmatched.items()
+            name: [one for one in some if one.code is not Code.UNREADABLE_FILE] for name, some in self.unmatched.items()
         }
         return self._replace(unmatched=left)
 
@@ -208,14 +207,11 @@ NO_FILES = TeamRules({}, {}, {})
 
 def read_rules(settings: JsonObject, *, root: FilePath = HERE) -> TeamRules:
     """Return the files of rules that settings name below `root`, as by `globs.expand_patterns`."""
-    files: dict[str, tuple[OwnFile, ...]] = {}
-    problems: dict[str, tuple[Problem, ...]] = {}
-    unmatched: dict[str, tuple[Problem, ...]] = {}
+    files, problems, unmatched = dict[str, list[OwnFile]](), dict[str, list[Problem]](), dict[str, list[Problem]]()
     for name, one in EVALUATORS.items():
         if one.rule_files:
-            paths, nothing, _ = globs.expand_patterns(settings[one.rule_files.setting], ".json", root=root)
-            own, wrong = _read_rule_files(paths, one.rule_files.kind)
-            files[name], problems[name], unmatched[name] = tuple(own), tuple(wrong), tuple(nothing)
+            paths, unmatched[name], _ = globs.expand_patterns(settings[one.rule_files.setting], ".json", root=root)
+            files[name], problems[name] = _read_rule_files(paths, one.rule_files.kind)
     return TeamRules(files, problems, unmatched)
 
 

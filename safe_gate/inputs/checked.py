@@ -289,11 +289,8 @@ def refuse_unknown(path: Path) -> None:
     name = display_path(path)
     content = disk.parse_json(disk.read_text(path, name), name, comments=True)
     known = {"$schema", *(setting.key[0] for setting in settings() if setting.key)}
-    if (
-        path.name not in CONFIG_FILES
-        and known.isdisjoint(content)
-        and not any(suggestion(key, known) for key in content)
-    ):
+    is_named = path.name in CONFIG_FILES or not known.isdisjoint(content)
+    if not is_named and not any(suggestion(key, known) for key in content):
         kinds = "cases, a batch, outputs, a config file, a rule pack, a report, a shard or waivers"
         raise CannotJudge.at(name, f"has no field that says what it is; expected {kinds}")
 

@@ -214,12 +214,8 @@ def read_bytes(path: FilePath, name: str, most: int, setting: str = "") -> bytes
     try:
         with open_regular(path) as file:
             if len(data := file.read(most + 1)) > most:
-                words = (
-                    too_long_message(most, setting)
-                    if setting
-                    else f"is longer than {most} bytes; expected a shorter file"
-                )
-                raise CannotJudge.at(name, words)
+                words = f"is longer than {most} bytes; expected a shorter file"
+                raise CannotJudge.at(name, too_long_message(most, setting) if setting else words)
             return data
     except OSError as error:
         raise CannotJudge(unreadable_problem(path, error, name)) from error
@@ -311,12 +307,8 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
         if line <= 1 and data.startswith(b"\x1f\x8b"):
             raise CannotJudge.at(name, "is compressed with gzip; unpack it first", Code.UNREADABLE_FILE) from None
         line = line or data.count(b"\n", 0, error.start) + 1
-        problem = Problem(
-            Place(name, line),
-            f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8",
-            code=Code.UNREADABLE_FILE,
-        )
-        raise CannotJudge(problem) from None
+        words = f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8"
+        raise CannotJudge(Problem(Place(name, line), words, code=Code.UNREADABLE_FILE)) from None
 
 
 BOUNDS = Bounds()
@@ -405,9 +397,8 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
         if isinstance(error, OSError | ValueError):
-            raise CannotJudge.at(
-                display_path(path), f"cannot be written: {_error_words(error, path)}", Code.UNWRITABLE_FILE
-            ) from error
+            words = f"cannot be written: {_error_words(error, path)}"
+            raise CannotJudge.at(display_path(path), words, Code.UNWRITABLE_FILE) from error
         raise
 
 

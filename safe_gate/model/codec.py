@@ -21,14 +21,14 @@ JsonObject = Mapping[str, Any]
 """A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""
 
 
-def to_json(value: Any, kind: Any = None) -> Any:
-    """Return a value as JSON; `kind` is its type, if the value does not tell."""
-    return _plain(for_encoder(value, kind))
+def to_json(value: Any) -> Any:
+    """Return a value as JSON."""
+    return _plain(for_encoder(value))
 
 
-def for_encoder(value: Any, kind: Any = None) -> Any:
+def for_encoder(value: Any) -> Any:
     """Return a value as JSON, but for tuples and members of an enumeration, which `core.jsontext` can write."""
-    of: Any = kind or type(value)
+    of: Any = type(value)
     return _adapter(of).dump_python(value, by_alias=True, exclude_defaults=True)
 
 

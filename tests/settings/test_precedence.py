@@ -44,9 +44,7 @@ def test_the_first_source_wins_and_then_the_default(threshold: Callable[..., flo
 def test_inputs_are_trimmed_and_may_have_underscores(threshold: Callable[..., float], monkeypatch: Patch) -> None:
     monkeypatch.setenv("INPUT_MIN_PASS_RATE", " 0.3 ")
     monkeypatch.setenv("INPUT_MODE", "run")
-    monkeypatch.setenv(
-        "safe-match", "wrong"
-    )  # `act` gives a container each input as INPUT_SAFE-MATCH and as safe-match
+    monkeypatch.setenv("safe-match", "wrong")  # `act` gives a container each input by this name, too
     assert threshold() == 0.3
 
 
@@ -194,15 +192,9 @@ COMMANDS = (
 
 
 LOOK_ALIKE = (
-    *(
-        ".safe.config.json",
-        "Safe.Config.JSON",
-        "safe-gate.config.json.txt",
-        "safe-config.json",
-        ".safe-gate.config.yml",
-    ),
-    *("SAFE-GATE.config.jsonc", "safegate.config.json5", "safe_gate.config.json", "safe.config.toml"),
-)
+    ".safe.config.json Safe.Config.JSON safe-gate.config.json.txt safe-config.json .safe-gate.config.yml "
+    "SAFE-GATE.config.jsonc safegate.config.json5 safe_gate.config.json safe.config.toml"
+).split()
 
 
 @pytest.mark.parametrize(("command", "name"), [*zip(COMMANDS, LOOK_ALIKE, strict=True)], ids=str)
@@ -254,10 +246,8 @@ def test_the_second_name_of_the_config_file_is_as_good_as_the_first(safe_gate: S
     assert "safe-gate.config.json" in safe_gate("score", "--batch", "b", "--output", "safe-gate.config.json").err
     config.write_text('{"min-pasrate": 1, "report-dir": "out"}', "utf-8")
     for command in (("run",), ("validate", "safe-gate.config.json"), ("publish",)):
-        refused(
-            safe_gate(*command),
-            'safe-gate.config.json:1: min-pasrate: is not a known field (did you mean "min-pass-rate"?)',
-        )
+        words = 'safe-gate.config.json:1: min-pasrate: is not a known field (did you mean "min-pass-rate"?)'
+        refused(safe_gate(*command), words)
     assert report("out/safe-gate.json")["verdict"] == "error"
 
 
@@ -284,9 +274,8 @@ def test_outputs_without_batches_are_not_passed_over(safe_gate: SafeGate) -> Non
     words = "--safe-outputs: names recorded outputs, and safe-batch names no cases that they are of"
     for command in ("run", "doctor"):
         refused(safe_gate(command, "--cases", "c.jsonl", "--safe-outputs", "nowhere.jsonl"), words)
-    Path("safe.config.json").write_text(
-        '{"safe-outputs": ["nowhere.jsonl"]}', "utf-8"
-    )  # it may serve another gate, too
+    config = '{"safe-outputs": ["nowhere.jsonl"]}'  # it may serve another gate, too
+    Path("safe.config.json").write_text(config, "utf-8")
     for command in ("run", "doctor"):
         assert safe_gate(command, "--cases", "c.jsonl").code == 0
 

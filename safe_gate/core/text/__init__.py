@@ -35,9 +35,8 @@ from safe_gate.core.text.mapped_text import STOP, Normalised
 # Letters that pass for Latin ones: Unicode's, and some that Unicode takes for small capitals.
 _LATIN = LOOK_ALIKES | dict(zip(map(ord, "кмтεηκτχ"), "kmtenktx", strict=True))
 _MARK = "[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]"
-_STRANGE = re.compile(
-    "[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]"
-)  # characters that may be such a letter or mark
+# Characters that may be such a letter or mark.
+_STRANGE = re.compile("[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]")
 _STRANGE_WORD = re.compile(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
 _WITH_A_STROKE = re.compile("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # Unicode does not decompose these
 _ASCII_LETTER = re.compile("[a-zA-Z]")
