@@ -6,7 +6,7 @@ Also what evaluators score by, all files that a run reads, and which reports wou
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -99,28 +99,18 @@ def _match_documents(files: CaseFiles, form: Documents) -> MatchedFiles:
     """
     ours = (files.options.config, files.options.waivers)
     own = {display_path(Path(name)) for name in ours if name}
-    found, problems, skipped = list[FilePath](), list[Problem](), list[FilePath]()
-    for pattern in files.patterns:
-        try:
-            named = _match_pattern(files, form, own, pattern)
-        except CannotJudge as error:
-            problems += error.problems
-            continue
-        found += named.paths
-        problems += named.problems
-        skipped += named.skipped
-    paths = globs.unique_paths(path for path in found if not path.name.endswith(OUTPUTS))
+    found, problems, skipped = globs.match_each(files.patterns, partial(_match_pattern, files, form, own))
+    paths = [path for path in found if not path.name.endswith(OUTPUTS)]
     beside = {disk.location(outputs_beside(path)) for path in paths}
-    for path in globs.unique_paths(path for path in found if path.name.endswith(OUTPUTS)):
-        if disk.location(path) not in beside:
+    for path in found:
+        if path.name.endswith(OUTPUTS) and disk.location(path) not in beside:
             words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
             words += f"; name that too, or this file with --outputs or {form.outputs.replace('_', '-')}"
             problems.append(Problem(Place(display_path(path)), words))
     if not paths and not problems:
         problems.append(globs.no_match_problem(" ".join(files.patterns), ".json", files.root))
     is_read = {disk.location(path) for path in paths}
-    skipped = [path for path in globs.unique_paths(skipped) if disk.location(path) not in is_read]
-    return MatchedFiles(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
+    return MatchedFiles(paths, problems, [path for path in skipped if disk.location(path) not in is_read])
 
 
 def _match_pattern(files: CaseFiles, form: Documents, own: Set[str], pattern: str) -> MatchedFiles:

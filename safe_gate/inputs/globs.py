@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
+from functools import partial
 from glob import has_magic
 from pathlib import Path
 from typing import NamedTuple
@@ -145,25 +146,34 @@ def expand_patterns(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Fi
     `-` is standard input, which a commit does not have. Globs skip judged cases, as a run writes them. `suffix` is the
     expected suffix, for the problem's words. `root` is the working folder, on the disk or in a commit.
     """
+    return match_each(patterns, partial(_match_pattern, suffix=suffix, root=root))
+
+
+def _match_pattern(pattern: str, *, suffix: str, root: FilePath) -> MatchedFiles:
+    if pattern == DASH:
+        return MatchedFiles([STANDARD_INPUT] if root == HERE else [], [], [])
+    matched, unread = match_globs([pattern], root)
+    literal = () if unread else (root / pattern,)  # an unreadable place counts as there
+    some = [*literal, *(path for path in matched if path.name != _OWN_CASES)]
+    files = [path for path in some if exists(path) and not is_folder(path)]
+    problems = [unreadable_problem(path, why) for path, why in unread.items()]
+    if not files and not unread:
+        problems.append(no_match_problem(pattern, suffix, root))
+    return MatchedFiles(files, problems, [path for path in matched if path.name == _OWN_CASES])
+
+
+def match_each(patterns: Iterable[str], match: Callable[[str], MatchedFiles]) -> MatchedFiles:
+    """Return what a function finds for each pattern: the files sorted, each once, and each problem once."""
     found, problems, skipped = list[FilePath](), list[Problem](), list[FilePath]()
     for pattern in patterns:
-        if pattern == DASH:
-            found += [STANDARD_INPUT] if root == HERE else []
-            continue
         try:
-            matched, unread = match_globs([pattern], root)
-            literal = () if unread else (root / pattern,)  # an unreadable place counts as there
-            some = [*literal, *(path for path in matched if path.name != _OWN_CASES)]
-            files = [path for path in some if exists(path) and not is_folder(path)]
+            one = match(pattern)
         except CannotJudge as error:
             problems += error.problems
             continue
-        problems += [unreadable_problem(path, why) for path, why in unread.items()]
-        if not files and not unread:
-            problems.append(no_match_problem(pattern, suffix, root))
-        found += files
-        skipped += (path for path in matched if path.name == _OWN_CASES)
-    # Two patterns may have the same problem.
+        found += one.paths
+        problems += one.problems
+        skipped += one.skipped
     return MatchedFiles(unique_paths(found), list(dict.fromkeys(problems)), unique_paths(skipped))
 
 
