@@ -323,7 +323,7 @@ class _State(dict[_Meaning, "_State | None"]):
             self._targets[label] = (*self._targets.get(label, ()), target)
         self.ends = tuple({(end // 2, end % 2) for end in self._targets.pop(_ENDS, ())})
         gaps = self._targets.pop(_GAPS, None)
-        self.gaps = _Gaps(automaton, [*map(network.gaps.row, gaps)]) if gaps else None
+        self.gaps = _Gaps(automaton, [tuple(network.gaps.row(gap)) for gap in gaps]) if gaps else None
         self.is_plain = not self.ends and not gaps
         self.labels = frozenset(self._targets)
 
@@ -331,7 +331,7 @@ class _State(dict[_Meaning, "_State | None"]):
         automaton, found = self._automaton, None
         if not self.labels.isdisjoint(meaning):
             leading = map(self._targets.__getitem__, self.labels & meaning)
-            found = automaton.state(frozenset(chain.from_iterable(leading)))
+            found = automaton.state(chain.from_iterable(leading))
         if automaton.room:
             automaton.room -= 1
             self[meaning] = found
@@ -353,14 +353,14 @@ class _Gaps:
     def __init__(self, automaton: Automaton, gaps: Sequence[Sequence[int]]) -> None:
         self._automaton, self._gaps = automaton, gaps
         self.most = max(most for _, most, _ in gaps)
-        self.behind = automaton.state(frozenset(place for _, _, place in gaps))
+        self.behind = automaton.state(place for _, _, place in gaps)
         self._by_length: dict[int, _State | None] = {}
 
     def after(self, length: int) -> _State | None:
         """Return the places behind those gaps that may have a length."""
         if length not in self._by_length:
             places = [place for least, most, place in self._gaps if least <= length <= most]
-            self._by_length[length] = self._automaton.state(frozenset(places)) if places else None
+            self._by_length[length] = self._automaton.state(places) if places else None
         return self._by_length[length]
 
 
@@ -375,7 +375,7 @@ class Automaton:
         self.lists = {name: _BEGINNINGS * number for number, name in enumerate(network.lists)}
         self.room = _MOST_STEPS
         self.meanings = Cache(self._meaning)
-        self._states: dict[frozenset[int], _State] = {}
+        self._states: dict[tuple[int, ...], _State] = {}
         self._numbers = {word: number for number, word in enumerate(network.words)}
         self._affixes: dict[tuple[int, bool], dict[str, int]] = {}
         for number, word in enumerate(network.words):
@@ -383,13 +383,14 @@ class Automaton:
                 self._affixes.setdefault((len(word) - 1, word[-1] == "*"), {})[word.strip("*")] = number
         self._shared: dict[_Meaning, _Meaning] = {}
 
-    def state(self, places: frozenset[int]) -> _State:
+    def state(self, places: Iterable[int]) -> _State:
         """Return the state of places, given by number."""
-        found = self._states.get(places)
+        key = tuple(sorted({*places}))  # takes a third of a set's memory
+        found = self._states.get(key)
         if found is None:
-            found = _State(self, places)
+            found = _State(self, key)
             if self.room:
-                self._states[places] = found
+                self._states[key] = found
         return found
 
     def _meaning(self, word: str) -> _Meaning:
@@ -415,7 +416,7 @@ class Walker:
         self._meanings = automaton.meanings
         first = automaton.lists[name]
         leads_on = automaton.network.places.row
-        places = (frozenset(filter(leads_on, range(first, first + many))) for many in range(1, _BEGINNINGS + 1))
+        places = (filter(leads_on, range(first, first + many)) for many in range(1, _BEGINNINGS + 1))
         self._begin, self._begin_clause, self._begin_strictly = map(automaton.state, places)  # most often one state
 
     def find(self, words: Sequence[str]) -> Iterator[PhraseHit]:
