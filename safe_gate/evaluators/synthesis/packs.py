@@ -145,8 +145,13 @@ def compile_table() -> bytes:
     }
     phrases = {name: [*dict.fromkeys(chain.from_iterable(one.phrases for one in some))] for name, some in every.items()}
     network = compile_lists(phrases | contexts_of_rules(chain.from_iterable(every.values())), word_classes())
+    numbers = {name: {phrase: number for number, phrase in enumerate(some)} for name, some in phrases.items()}
+    of_rules = {
+        name: {rule.id: [numbers[name][phrase] for phrase in rule.phrases] for rule in some}
+        for name, some in every.items()
+    }
     words = sorted(Vocabulary(packs, word_classes()).words)
-    return network_bytes(network, _current_key(), {"phrases": phrases, "vocabulary": " ".join(words)})
+    return network_bytes(network, _current_key(), {"phrases": of_rules, "vocabulary": " ".join(words)})
 
 
 def stored_table() -> Table | None:

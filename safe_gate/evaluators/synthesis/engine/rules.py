@@ -137,11 +137,12 @@ class Match(NamedTuple):
 class Table(NamedTuple):
     """The phrases and contexts of the packs that ship, compiled.
 
-    `phrases` has the phrases of each book's rules, by its name, `vocabulary` the words that `vocabulary` returns.
+    `phrases` has the numbers of the phrases of each book's rules, by the names of the book and of the rule.
+    `vocabulary` has the words that `Vocabulary` returns.
     """
 
     automaton: Automaton
-    phrases: Mapping[str, Sequence[str]]
+    phrases: Mapping[str, Mapping[str, Sequence[int]]]
     vocabulary: frozenset[str]
 
 
@@ -179,14 +180,18 @@ class Book:
         Phrases that are not in the table are compiled. Raises ValueError for a phrase that cannot be read.
         """
         walkers: list[tuple[Walker, Mapping[int, Sequence[Rule]]]] = []
+        of_number: dict[int, list[Rule]] = {}
         of_phrase: dict[str, list[Rule]] = {}
+        known = self._table.phrases[self._name] if self._table else {}
         for rule in self.rules:
-            for phrase in rule.phrases:
-                of_phrase.setdefault(phrase, []).append(rule)
+            if rule.id in known and not rule.is_own:
+                for number in known[rule.id]:
+                    of_number.setdefault(number, []).append(rule)
+            else:
+                for phrase in rule.phrases:
+                    of_phrase.setdefault(phrase, []).append(rule)
         if self._table:
-            known = self._table.phrases[self._name]
-            found = Walker(self._table.automaton, self._name)
-            walkers.append((found, {n: of_phrase.pop(one, ()) for n, one in enumerate(known)}))
+            walkers.append((Walker(self._table.automaton, self._name), of_number))
         if of_phrase:
             walkers.append((phrase_walker([*of_phrase], self._classes), dict(enumerate(of_phrase.values()))))
         return walkers
@@ -227,7 +232,7 @@ class Book:
             (rule, hit.start, hit.end)
             for one, rules in self.walkers
             for hit in one.find(words)
-            for rule in rules[hit.phrase]
+            for rule in rules.get(hit.phrase, ())
         ]
         hits.sort(key=itemgetter(1))
         return tuple(filter(None, (self._judge(words, *hit) for hit in hits)))
