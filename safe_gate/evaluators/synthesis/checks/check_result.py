@@ -159,9 +159,14 @@ class PivotEvidence:
     @property
     def enough_shared(self) -> int:
         """Return how many words of the message make up for clauses that leave it, or for silence about it."""
-        acknowledges = self.count("acknowledgment") > 0 or (self.ties is not None and self.ties.dwells)
-        is_engaged = acknowledges and self.count("follow_up") > 0
+        dwells = self.ties is not None and self.ties.dwells
+        comes_back = self._last("acknowledgment", "follow_up") > self._last("pivot")
+        is_engaged = self.count("follow_up") > 0 and (dwells or (self.count("acknowledgment") > 0 and comes_back))
         return 3 * (self._leaving - is_engaged) if self._leaving else 2
+
+    def _last(self, *groups: str) -> int:
+        """Return where the last clause of some groups starts in the reply, -1 without any."""
+        return max((hit.start for group in groups for hit in self.groups.get(group, ())), default=-1)
 
     @property
     def _leaving(self) -> int:

@@ -179,8 +179,11 @@ def follows_from_its_hits(check: dict[str, Any]) -> bool:
         silent = not check["acknowledged"] and not check["followed_up"]
         shared, dwells = len(check["shared"]), check["dwells"]
         leaving = len(check["pivot_hits"]) + (len(check["elsewhere_hits"]) if silent else 0)
+        engaging, pivots = check["acknowledgment_hits"] + check["follow_up_hits"], check["pivot_hits"]
+        comes_back = max([-1, *(hit["start"] for hit in engaging)]) > max([-1, *(hit["start"] for hit in pivots)])
+        engages = bool(check["followed_up"] and (dwells or (check["acknowledged"] and comes_back)))
         leaves = (
-            shared < 3 * (min(2, leaving) - bool((dwells or check["acknowledged"]) and check["followed_up"]))
+            shared < 3 * (min(2, leaving) - engages)
             or (silent and not dwells and shared < 2 and not (shared and (check["addresses"] or leaving)))
             or not (shared or check["followed_up"] or dwells)
         )
