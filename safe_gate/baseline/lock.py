@@ -5,8 +5,9 @@ Reads the lock, and recordings and their sources as they are.
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -28,10 +29,39 @@ from safe_gate.scoring.measure import Scores
 from safe_gate.settings import LOCK_FILE, Settings
 
 
-def read_lock(root: FilePath = HERE) -> Lock | None:
-    """Return the lock below a folder, None if there is none. Raises CannotJudge with every problem of it."""
-    path = root / LOCK_FILE
-    return codec.from_json(Lock, checked.read_document(path, "lock")) if disk.exists(path) else None
+def lock_path(config: str) -> str:
+    """Return the path of the lock: beside the config file in use, whose path is "" for the default one."""
+    return checked.beside_config(LOCK_FILE, config)
+
+
+def read_lock(config: str, root: FilePath = HERE) -> Lock | None:
+    """Return the lock below a folder, None if there is none, with its paths `spelled`.
+
+    Raises CannotJudge with every problem of it.
+    """
+    path = root / lock_path(config)
+    if not disk.exists(path):
+        return None
+    lock = codec.from_json(Lock, checked.read_document(path, "lock"))
+    return _renamed(lock, lambda one: spelled(checked.beside_config(one, config)))
+
+
+def as_written(lock: Lock, config: str) -> Lock:
+    """Return a lock with paths from its own folder, so that it says the same wherever the gate runs."""
+    folder = Path(lock_path(config)).parent
+    return _renamed(lock, lambda one: Path(os.path.relpath(one, folder)).as_posix())
+
+
+def _renamed(lock: Lock, name: Callable[[str], str]) -> Lock:
+    def entry(one: Locked) -> Locked:
+        return replace(one, sources={name(path): sha256 for path, sha256 in one.sources.items()})
+
+    return Lock({name(path): entry(one) for path, one in lock.recordings.items()})
+
+
+def spelled(path: str | Path) -> str:
+    """Return the shortest spelling of a path from the working folder, by which recordings and sources are compared."""
+    return Path(os.path.relpath(path)).as_posix()
 
 
 class Sources(NamedTuple):
@@ -41,10 +71,10 @@ class Sources(NamedTuple):
     unmatched: Mapping[str, Problem]
 
 
-def find_sources(recordings: Mapping[str, Sequence[str]], config: str) -> dict[str, Sources]:
-    """Return for each recording the sources below the working folder that its paths and globs name."""
+def find_sources(options: Settings) -> dict[str, Sources]:
+    """Return for each recording, by its path as `spelled`, the sources that its paths and globs name."""
     found = dict[str, Sources]()
-    for recording, patterns in recordings.items():
+    for recording, patterns in options.recordings.items():
         files, unmatched = list[Path](), dict[str, Problem]()
         for index, pattern in enumerate(patterns):
             matched, problems = globs.expand_on_disk([pattern], "")
@@ -52,20 +82,20 @@ def find_sources(recordings: Mapping[str, Sequence[str]], config: str) -> dict[s
             for one in problems:
                 named = replace(one, place=Place("recordings"), field=f"{recording}[{index}]")
                 named = replace(named, message=f'"{pattern}" {one.message}')
-                (unmatched[pattern],) = checked.place_in_config([named], config)
-        found[recording] = Sources(globs.unique_paths(files), unmatched)
+                (unmatched[pattern],) = checked.place_in_config([named], options.config)
+        found[spelled(recording)] = Sources(globs.unique_paths(files), unmatched)
     return found
 
 
 def as_they_are(sources: Mapping[str, Sources], model: str = "", at: str = "") -> dict[str, Locked]:
-    """Return recordings as they are below the working folder, each with its sources.
+    """Return recordings as they are, each with its sources, by their paths as `spelled`.
 
     Raises CannotJudge for a file that cannot be read.
     """
     digest = cache(disk.sha256)  # several recordings may have one source
     return {
         recording: Locked(
-            _sha256_of(recording), model, at, {disk.display_path(path): digest(str(path)) for path in sorted(one.files)}
+            _sha256_of(recording), model, at, {spelled(path): digest(str(path)) for path in sorted(one.files)}
         )
         for recording, one in sources.items()
     }
@@ -105,18 +135,18 @@ def find_stale(
     options, on_stale, asked = run.options, run.options.stale_recordings, lock_rule(run.options)
     if not options.recordings or on_stale == "off":
         return None
-    lock = read_lock()
+    lock = read_lock(options.config)
     before = _base_lock(run, baseline, is_needed=lock is not None or on_stale == "fail")
     if lock is None and before is None and not asked:
         return None
     judged_at = _commit_time(options.max_age)
-    cases = _cases_by_file(scores) if compared and before else {}
-    sources = find_sources(options.recordings, options.config)
+    cases = {spelled(path): ids for path, ids in _cases_by_file(scores).items()} if compared and before else {}
+    sources = find_sources(options)
     stale = list[Stale]()
     for path, now in sorted(as_they_are(sources).items()):
         entry = lock.recordings.get(path) if lock else None
-        was = gate_rules.entry_before(path, entry.sources, before, options.recordings) if entry and before else None
-        own = cases.get(disk.display_path(Path(path)))
+        was = gate_rules.entry_before(path, entry.sources, before, sources) if entry and before else None
+        own = cases.get(path)
         if unmatched := sources[path].unmatched:
             stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(unmatched)))
         is_same = own is not None and compared is not None and gate_rules.has_outputs_of_base(own, compared)
@@ -127,7 +157,7 @@ def find_stale(
                 stale.append(Stale(path, Fault.TOO_OLD, days=days))
             elif days < -_SKEW and _is_committed(path, entry, run):
                 stale.append(Stale(path, Fault.IN_FUTURE))
-    return Recordings(on_stale, options.max_age, len(options.recordings), tuple(stale))
+    return Recordings(on_stale, options.max_age, len(sources), tuple(stale))
 
 
 def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> Lock | None:
@@ -140,7 +170,7 @@ def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> 
     with suppress(CannotJudge):  # whatever needs the base reports an unreadable one; this change may repair its lock
         if base is None and is_needed:
             base = run.snapshots.open("base")
-        return read_lock(base.root) if base else None
+        return read_lock(run.options.config, base.root) if base else None
     return None
 
 
@@ -174,7 +204,7 @@ _SKEW = 1
 def _is_committed(path: str, entry: Locked, run: RunSides) -> bool:
     """Return whether the judged commit has an entry: one that is not committed yet is newer, of course."""
     head = run.snapshots.open("HEAD")
-    lock = read_lock(head.root) if head else None
+    lock = read_lock(run.options.config, head.root) if head else None
     return lock is not None and lock.recordings.get(path) == entry
 
 

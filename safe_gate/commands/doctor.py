@@ -11,7 +11,7 @@ from typing import NoReturn
 
 from safe_gate import addons, reporting
 from safe_gate.baseline import source
-from safe_gate.baseline.lock import as_they_are, find_sources, lock_rule, name_patterns, read_lock
+from safe_gate.baseline.lock import as_they_are, find_sources, lock_path, lock_rule, name_patterns, read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options, switch, texts
 from safe_gate.core.case import Lines
 from safe_gate.core.figures import plural
@@ -26,7 +26,7 @@ from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import measure, sides
 from safe_gate.scoring.sides import Snapshot
-from safe_gate.settings import LOCK_FILE, Settings
+from safe_gate.settings import Settings
 from safe_gate.settings.reading import MODES
 
 COMMAND = Command(
@@ -128,7 +128,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     problems += sides.redact_problems(tuple(_unfit(options, effects)), options.text)
 
     def waivers() -> Facts:
-        if (known := checked.read_waivers(options.waivers)) is None:
+        if (known := checked.read_waivers(options.waivers, options.config)) is None:
             return []
         file, content = known
         return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
@@ -137,12 +137,11 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         asked = lock_rule(options)
         if not options.recordings or options.stale_recordings == "off":
             return []
-        lock = read_lock()
-        unlocked = [path for path in options.recordings if lock is None or path not in lock.recordings]
-        lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {LOCK_FILE}; run safe-gate lock"
-        words = f"{len(options.recordings)} named, {lacking if unlocked else 'all locked'}"
-        facts: Facts = [("recordings", words)]
-        found = find_sources(options.recordings, options.config)
+        lock, found = read_lock(options.config), find_sources(options)
+        unlocked = [path for path in found if lock is None or path not in lock.recordings]
+        lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {lock_path(options.config)}; run safe-gate lock"
+        words = f"{len(found)} named, {lacking if unlocked else 'all locked'}"
+        facts: Facts = [("recordings", Untrusted(words))]
         if lock or asked:
             as_they_are(found)  # which raises what a run would
         for path, sources in found.items():

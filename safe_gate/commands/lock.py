@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from safe_gate.baseline.lock import as_they_are, find_sources, read_lock
+from safe_gate.baseline.lock import as_they_are, as_written, find_sources, lock_path, read_lock, spelled
 from safe_gate.commands._command import Call, Command, text, texts
 from safe_gate.core import jsontext
 from safe_gate.core.figures import plural
@@ -17,7 +17,6 @@ from safe_gate.model.report import Lock
 from safe_gate.model.results import Untrusted
 from safe_gate.render import console
 from safe_gate.render.untrusted import plain
-from safe_gate.settings import LOCK_FILE
 
 COMMAND = Command(
     place=7,
@@ -33,8 +32,9 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Write new entries for the recordings that the command line names, and keep the others. Returns 0 or 3."""
-    known = call.options().recordings
-    named = call.arguments["files"] or list(known)
+    config = (options := call.options()).config
+    known = find_sources(options)
+    named = [*map(spelled, call.arguments["files"])] or list(known)
     if not known:
         words = "names no recordings; expected for each file of recordings the files that it came from"
         raise CannotJudge(Problem(Place("the config file"), words, field="recordings", code=Code.NO_INPUT))
@@ -44,18 +44,17 @@ def main(call: Call) -> int:
             *(Problem(Place(one), words + suggestion(one, [*known]), code=Code.USAGE) for one in strangers)
         )
     wanted, at = {one: known[one] for one in named}, call.effects.generated_at
-    sources = find_sources(wanted, call.options().config)
-    if unmatched := [problem for one in sources.values() for problem in one.unmatched.values()]:
+    if unmatched := [problem for one in wanted.values() for problem in one.unmatched.values()]:
         raise CannotJudge(*unmatched)
-    new = as_they_are(sources, call.arguments["model"], at)
-    kept = lock.recordings if (lock := read_lock()) else {}
+    new = as_they_are(wanted, call.arguments["model"], at)
+    kept = lock.recordings if (lock := read_lock(config)) else {}
     if not call.arguments["model"]:
         new = {path: replace(one, model=kept[path].model if path in kept else "") for path, one in new.items()}
     every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path in known}
-    disk.write(Path(LOCK_FILE), jsontext.to_json(codec.to_json(Lock(every))))
+    disk.write(Path(lock_path(config)), jsontext.to_json(codec.to_json(as_written(Lock(every), config))))
     for path, entry in new.items():
         kept_id = "" if call.arguments["model"] else ", kept from the old entry"
         model = f"model {plain(Untrusted(entry.model))}{kept_id}" if entry.model else "no model named"
         call.effects.out(f"{console.path_text(path)}: {plural(len(entry.sources), 'source')}, {model}")
-    call.effects.out(f"Written: {LOCK_FILE}")
+    call.effects.out(f"Written: {console.path_text(lock_path(config))}")
     return 0

@@ -140,7 +140,9 @@ def _match_pattern(files: CaseFiles, form: Documents, own: Set[str], pattern: st
 def input_paths(options: Settings) -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, and where outputs may lie beside documents."""
     configs = (options.config,) if options.config else CONFIG_FILES
-    yield from map(Path, ("", *configs, options.waivers or WAIVERS_FILE, options.baseline))
+    yield from map(
+        Path, ("", *configs, options.waivers or checked.beside_config(WAIVERS_FILE, options.config), options.baseline)
+    )
     yield from globs.expand_on_disk(options.shards)[0]
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, _ in pattern_settings():

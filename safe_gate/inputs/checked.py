@@ -343,12 +343,12 @@ def line_finder(text: str, paths: Iterable[Sequence[str | int]] | None = None) -
     return line_of
 
 
-def read_waivers(path: str, *, root: FilePath = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
-    """Return the file of waivers and what it holds, or None if none was named and none is there.
+def read_waivers(path: str, config: str = "", *, root: FilePath = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
+    """Return the file of waivers and what it holds, or None if none was named and none is beside the config file.
 
     Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
     """
-    file = root / (path or WAIVERS_FILE)
+    file = root / (path or beside_config(WAIVERS_FILE, config))
     if not (path or exists(file)):
         return None
     name = display_path(file)
@@ -440,8 +440,10 @@ def _place_in_file(file: Config, problem: Problem) -> Problem:
     for path, value in _walk_values(file.content[setting]):
         is_entry = len(path) == 1 and isinstance(path[0], int) and value == name
         is_empty = not (path or value or name)
-        if is_entry or is_empty or (path and Fault(path, "").field == name):
-            field = f"{setting}.{name}" if name else setting
+        own, *below = path or ("",)
+        from_here = (file.locate(own), *below) if setting in PATHS and isinstance(own, str) else path
+        if is_entry or is_empty or (path and Fault(from_here, "").field == name):
+            field = f"{setting}.{name if is_entry else Fault(path, '').field}" if name else setting
             return replace(problem, place=Place(file.path, file.line_of((setting, *path))), field=field)
     return problem
 
@@ -532,6 +534,11 @@ def _resolve_config_path(path: str, *, config: str, root: FilePath) -> str:
         file = root / folder
         folder = display_path(file.normal()) if isinstance(file, CommitPath) else Path(os.path.relpath(file)).as_posix()
     return join_path(folder, path)
+
+
+def beside_config(path: str, config: str) -> str:
+    """Return a path from the working folder that starts from the folder of the config file, "" for the default one."""
+    return _resolve_config_path(path, config=display_path(HERE / config), root=HERE)
 
 
 def join_path(folder: str, path: str) -> str:

@@ -113,12 +113,12 @@ class Snapshot:
 
     def waivers(self) -> KnownWaivers | None:
         """Return the waivers that the settings name, None without a file. Raises CannotJudge with every problem."""
-        return checked.read_waivers(self.options.waivers, root=self.root)
+        return checked.read_waivers(self.options.waivers, self.options.config, root=self.root)
 
     def waivers_on_disk(self) -> tuple[Waiver, ...]:
         """Return the waivers that are there: of the default file if the named one is missing. Raises CannotJudge."""
         path = self.options.waivers if disk.exists(self.root / self.options.waivers) else ""
-        known = checked.read_waivers(path, root=self.root)
+        known = checked.read_waivers(path, self.options.config, root=self.root)
         return Waiver.listed(known[1]) if known else ()
 
     def without_unmatched(self) -> Snapshot:

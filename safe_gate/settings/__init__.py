@@ -194,7 +194,9 @@ class Settings(BaseSettings):
         "(`base`).",
     )
     waivers: Annotated[Text, Names("gate", usual=True)] = Field(
-        "", description=f"The file of waivers, which let known failures pass. Default: {WAIVERS_FILE} if there is one."
+        "",
+        description=f"The file of waivers, which let known failures pass. Default: {WAIVERS_FILE} beside the config "
+        "file, if there is one.",
     )
 
     # --- the baseline -----------------------------------------------------------------------------

@@ -228,6 +228,8 @@ class ConfigFile(Source):
         """Return a path from the working folder, unless it starts from a folder that anything else sets."""
         if isinstance(path, list):
             return [self._from_here(name, one) for one in path]
+        if isinstance(path, Mapping):
+            return {self._from_here(name, key): self._from_here(name, one) for key, one in path.items()}
         folder = [one for one in settings() if one.name == _STARTS_FROM.get(name)]
         is_elsewhere = any(one.name in self.given.origins or self._under(one) is not None for one in folder)
         if is_elsewhere or not isinstance(path, str):  # in a file that is not checked
@@ -240,9 +242,10 @@ class ConfigFile(Source):
 _STARTS_FROM = {one.input.setting: one.input.folder for one in EVALUATORS.values() if isinstance(one.input, Documents)}
 """The settings whose paths start from a folder that another setting names, if that is set anywhere."""
 
-PATHS = frozenset(
-    ("waivers", "baseline", "report_dir", *(name for one in EVALUATORS.values() for name in one.input.settings))
-).union(one.rule_files.setting for one in EVALUATORS.values() if one.rule_files)
+PATHS = frozenset({"waivers", "recordings", "baseline", "report_dir"}).union(
+    *(one.input.settings for one in EVALUATORS.values()),
+    (one.rule_files.setting for one in EVALUATORS.values() if one.rule_files),
+)
 """The settings that name paths."""
 
 

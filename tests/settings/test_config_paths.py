@@ -4,12 +4,13 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.inputs.checked import join_path
-from tests.support.cases import Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
-from tests.support.git import commit, git
+from tests.support.cases import BAD, Patch, Ran, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit, commit_here, git
 from tests.support.github import InActions
 from tests.support.pack_files import TEAM
 
@@ -135,6 +136,61 @@ def test_packs_of_the_base_commit_judge_from_its_config(safe_gate: SafeGate, in_
     configure(synthesis_cases=["a.jsonl"])
     assert safe_gate(*RUN).code == 1
     assert safe_gate(*RUN, "--policy-ref", "base").code == 0
+
+
+TOP, INSIDE, BELOW = (".", CONFIG), ("evals", ""), ("evals/deep", "../safe-gate.config.json")
+BY_FULL_PATH = ("evals/deep", "/")
+
+
+@pytest.mark.parametrize(
+    ("place", "locked_from"), [(TOP, INSIDE), (INSIDE, BELOW), (BELOW, BY_FULL_PATH), (BY_FULL_PATH, TOP)]
+)
+def test_recordings_lock_and_waivers_lie_beside_the_config_wherever_the_gate_runs(
+    safe_gate: SafeGate, in_actions: InActions, monkeypatch: Patch, place: tuple[str, str], locked_from: tuple[str, str]
+) -> None:
+    top = Path.cwd()
+
+    def there(*command: str, place: tuple[str, str] = place) -> Ran:
+        monkeypatch.chdir(top / place[0])
+        config = str(top / CONFIG) if place[1] == "/" else place[1]
+        ran = safe_gate(*command, *(("--config", config) if config else ()))
+        monkeypatch.chdir(top)
+        return ran
+
+    def faults(*flags: str) -> list[str]:
+        there("run", *flags, "--report-dir", str(top / "reports"))
+        return [one["fault"] for one in report()["recordings"]["stale"]]
+
+    for path in ("evals/deep", "shared"):
+        Path(path).mkdir(parents=True)
+        Path(path, "prompt.txt").write_text("kind", "utf-8")
+    Path("evals/prompt.txt").write_text("kind", "utf-8")
+    write_cases(Path("evals/a.jsonl"), turn("a", assistant=BAD, checks=["agency_language"]))
+    recordings = {"a.jsonl": ["*.txt", "../shared/*.txt", "deep/*.txt"]}
+    settings: dict[str, Any] = {"synthesis_cases": ["a.jsonl"], "recordings": recordings, "stale_recordings": "fail"}
+    configure(**settings)
+    assert there("lock", place=locked_from).code == 0
+    written = json.loads(Path("evals/safe-gate.lock.json").read_text("utf-8"))["recordings"]["a.jsonl"]["sources"]
+    assert {*written} == {"prompt.txt", "../shared/prompt.txt", "deep/prompt.txt"}
+    assert faults() == []
+    waiver = ("--reason", "r", "--owner", "o", "--expires", "2099-01-01")
+    assert there("bless", str(top / "reports/safe-gate.json"), *waiver, "--waivers", place=locked_from).code == 0
+    assert there("run").code == 0
+    shown = " ".join(there("doctor").out.split())
+    assert ("1 waiver" in shown, "1 named, all locked" in shown) == (True, True)
+    before = commit_here()
+    Path("shared/prompt.txt").write_text("rude", "utf-8")
+    assert faults() == ["is older than its sources"]
+    assert there("lock").code == 0
+    assert faults() == []
+    if place != BY_FULL_PATH:  # which is in no commit
+        assert faults("--baseline", before) == ["has the base's outputs, although its sources changed"]
+        in_actions("push", {"before": before, "after": before}, GITHUB_WORKSPACE=str(top))
+        Path("evals/safe-gate.waivers.json").unlink()
+        codes = [there("run", "--stale-recordings", "off", "--policy-ref", one).code for one in ("head", "base")]
+        assert codes == [1, 0]
+    configure(**settings | {"recordings": {"a.jsonl": ["*.md"]}})
+    refused(there("lock"), "safe-gate.config.json:1: recordings.a.jsonl[0]: ", '*.md" matches no file')
 
 
 NAMES = st.sampled_from([".", "..", "a", "b", "*"])
