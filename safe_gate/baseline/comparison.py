@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from safe_gate import __version__
-from safe_gate.baseline.source import Baseline, RunSides, Snapshots
+from safe_gate.baseline.source import Baseline, RunSides, Snapshots, refuse_narrower_filter
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of
@@ -203,6 +203,7 @@ def compare_with_baseline(
         return None, None
     head = compared_run(scores.parts, run.judge)
     if base is not None:
+        refuse_narrower_filter(base, run.judge.settings)
         texts = texts_to_keep(run.head.options) == "all"
         past = baseline_run(base, run.snapshots, head, run.judge, texts=texts)
     name, guards = describe(base, options.baseline, generated_at), gate.Guards.of(options.values())

@@ -17,6 +17,8 @@ from pathlib import Path, PurePath, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO, Literal, TypeVar
 
+from safe_gate.core.case import leaves_out_more
+from safe_gate.core.validate import quote
 from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate import rules as gate_rules
@@ -467,6 +469,24 @@ def refuse_comparison_with_itself(baseline: str) -> None:
     if baseline == ".":
         words = "is the working folder, which this run judges; name a commit or an earlier report"
         raise CannotJudge.at("baseline", words, Code.BASE_UNAVAILABLE)
+
+
+def refuse_narrower_filter(base: Baseline, settings: Mapping[str, Any]) -> None:
+    """Raise CannotJudge for a report whose filter may have left out cases of a run with other settings.
+
+    Such a case would look new, whatever the baseline would have said of it.
+    """
+    made = base.report
+    if made is None:
+        return
+    was = made.provenance.policy
+    narrower = ["tag"] if leaves_out_more(was.get("tag", ()), settings["tag"]) else []
+    choosing = [one.input.case_filter.setting for one, _ in parts_of(made.parts) if one.input.case_filter]
+    narrower += [one for one in choosing if was[one] not in ("", settings[one])]
+    for name in narrower:
+        filters = " ".join(map(quote, was[name] if isinstance(was[name], list) else [was[name]]))
+        words = f"was written with {name.replace('_', '-')} {filters}, which may leave out cases that this run judges"
+        raise unavailable(base.name, f"{words}; set the same filter, or approve a report without it as the baseline")
 
 
 def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:

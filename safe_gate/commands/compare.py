@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from safe_gate.baseline import comparison
-from safe_gate.baseline.source import Baseline, Snapshots, baseline_kind, open_snapshots
+from safe_gate.baseline.source import Baseline, Snapshots, baseline_kind, open_snapshots, refuse_narrower_filter
 from safe_gate.baseline.weakened import terms_of, weakened_since
 from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command, text, texts
 from safe_gate.core import jsontext
@@ -64,6 +64,7 @@ def main(call: Call) -> int:
             raise _nothing_in(head)
         if old is None:
             raise _nothing_in(base)
+        refuse_narrower_filter(old, new.report.provenance.policy if new.report else run.settings)
         past = comparison.baseline_run(old, snapshots, side, run)
         found = comparison.compare_to(
             comparison.describe(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known

@@ -221,6 +221,7 @@ def _baseline(options: Settings, effects: Effects) -> Facts:
             if base is None:
                 words = "no baseline yet"
             else:
+                source.refuse_narrower_filter(base, sides.scoring_settings(options))
                 why = f", {base.why}" if base.why else ""
                 words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
     except _NotAsked:

@@ -301,6 +301,16 @@ def wanted_and_unwanted(tag: Iterable[str]) -> tuple[set[str], set[str]]:
     return named - unwanted, {one.removeprefix("!") for one in unwanted}
 
 
+def leaves_out_more(tag: Iterable[str], than: Iterable[str]) -> bool:
+    """Return whether the setting `tag` may leave out cases that another value of it lets in.
+
+    >>> leaves_out_more(["grief"], []), leaves_out_more(["grief"], ["grief", "!slow"])
+    (True, False)
+    """
+    (wanted, unwanted), (wanted_there, unwanted_there) = wanted_and_unwanted(tag), wanted_and_unwanted(than)
+    return bool(wanted and not (wanted_there and wanted_there <= wanted)) or not unwanted <= unwanted_there
+
+
 def selects(tag: Iterable[str], groups: Iterable[str]) -> bool:
     """Return whether the setting `tag` lets a case in, by its tags or its archetype.
 

@@ -14,7 +14,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from safe_gate.core.case import Case, PackFact, Way, wanted_and_unwanted
+from safe_gate.core.case import Case, PackFact, Way, leaves_out_more
 from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS
@@ -203,8 +203,7 @@ def _is_weaker(way: Way | tuple[str, ...], before: Any, after: Any) -> bool:
     if way in (Way.ANY, Way.ANY_ONCE_SET):
         return bool(before != after and (before or way is Way.ANY))
     if way is Way.FEWER_CASES:
-        (wanted, unwanted), (wanted_now, unwanted_now) = wanted_and_unwanted(before), wanted_and_unwanted(after)
-        return bool(wanted_now and not (wanted and wanted <= wanted_now)) or not unwanted_now <= unwanted
+        return leaves_out_more(after, before)
     if before is None or after is None:
         return before is not None
     return bool(after < before if way is Way.LOWER else after > before)

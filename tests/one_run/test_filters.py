@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.case import selects
 from safe_gate.gate.weakening import Terms, weakenings
-from tests.support.cases import Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
 BAD = "You should stop. You must calm down."
@@ -182,6 +182,39 @@ def test_a_filtered_report_that_becomes_the_baseline_says_so(safe_gate: SafeGate
     assert safe_gate(*RUN, "--tag", "!work", "!slow").code == 0
     ran = safe_gate("bless", "--baseline", "base.json")
     assert (ran.code, "1 removed" in ran.out) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (["--tag", "grief"], [], 'tag "grief"'),
+        (["--tag", "grief", "!slow"], ["--tag", "grief"], 'tag "grief" "!slow"'),
+        (["--tag", "grief"], ["--tag", "grief", "work"], 'tag "grief"'),
+        (["--safe-concern", "one"], [], 'safe-concern "one"'),
+        (["--tag", "grief"], ["--tag", "grief", "!slow"], ""),
+        (["--tag", "grief", "!slow"], ["--tag", "!slow", "grief"], ""),
+        (["--safe-concern", "one"], ["--safe-concern", "one"], ""),
+    ],
+)
+def test_a_baseline_lacks_no_case_by_a_filter_that_the_run_has_not(
+    safe_gate: SafeGate, before: list[str], after: list[str], said: str
+) -> None:
+    cases(c={"assistant": GOOD})
+    of_concerns = [safe_case(one, concern_id=one, archetype="grief") for one in ("one", "two")]
+    write_batch(Path("b.json"), *of_concerns)
+    run = (*RUN, "--safe-batch", "b.json", "--max-unexpected-failures", "9")
+    assert safe_gate(*run, *before).code == 0
+    Path("reports/safe-gate.json").rename("before.json")
+    cases()  # one fails now, which would look new if the baseline had left it out
+    for command in (
+        (*run, *after, "--baseline", "before.json", "--max-regressions", "0"),
+        ("doctor", *run[1:], *after, "--baseline", "before.json"),
+        ("compare", "before.json", ".", *run[1:], *after),
+    ):
+        ran = safe_gate(*command)
+        assert (ran.code == 3) == bool(said), ran.log
+        words = f"before.json: was written with {said}, which may leave out cases that this run judges; set the same"
+        assert (words in ran.err) == bool(said)
 
 
 @pytest.mark.parametrize(
