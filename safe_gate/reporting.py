@@ -29,7 +29,7 @@ from safe_gate.render import console, formats
 from safe_gate.render.cases import RankedFindings, rank
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quote_phrase
-from safe_gate.render.view import ReportView
+from safe_gate.render.view import ReportView, idle_rules
 from safe_gate.scoring import sides
 from safe_gate.settings import Settings
 from safe_gate.settings import settings as every_setting
@@ -135,6 +135,8 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
     if judged.problems:
         effects.err(console.problem_lines(judged.problems))
     elif options.quiet:
+        for sentence in idle_rules(judged.report):
+            effects.err(quote_phrase(sentence))
         effects.out(console.verdict_line(judged.report, names_rules=True))
     else:
         for card in console.scorecards(shown):

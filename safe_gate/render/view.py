@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
-from safe_gate.core.setting import settings_of
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem, in_order
@@ -79,21 +79,41 @@ def remarks(report: Report) -> Iterator[Phrase]:
     policy = report.provenance.policy
     if report.verdict is not Verdict.ERROR:
         for name, evaluator in EVALUATORS.items():
-            if report.parts[name] is None:
-                opt_in = (one.name for one in settings_of(evaluator.settings) if one.default is None)
-                asked = [one.replace("_", "-") for one in opt_in if policy.get(one) is not None]
-                names = f": {enumerated(asked)}" if asked else ""
-                yield (f"{evaluator.title} did not run: it has no input, so its rules do not apply{names}.",)
-        rules = ("protect", "max_regressions", "max_score_drop")
-        if report.comparison is None and (asked := [name for name in rules if policy[name] not in (None, [])]):
-            names = ", ".join(asked).replace("_", "-")
-            yield (f"No baseline is set, so nothing was compared, and these rules judged nothing: {names}.",)
+            if report.parts[name] is None and not _rules_set(evaluator, policy):
+                yield (f"{evaluator.title} did not run: it has no input, so its rules do not apply.",)
+        yield from idle_rules(report)
     if commit := report.provenance.policy_commit:
         judged_by = "Judged by the config file, rule packs and waivers of the base commit ("
         yield (judged_by, Untrusted(commit[:7]), "), not those of this change.")
     yield from setting_sentences(policy, report.provenance.left_out)
     for evaluator, part in parts_of(report.parts):
         yield from evaluator.present.remarks(part, policy)
+
+
+def idle_rules(report: Report) -> Iterator[Phrase]:
+    """Yield the sentences that name rules which are set and judged nothing, one for each reason."""
+    policy, compared = report.provenance.policy, report.comparison
+    for name, evaluator in EVALUATORS.items():
+        if report.parts[name] is None and (asked := _rules_set(evaluator, policy)):
+            words = f"{evaluator.title} did not run: it has no input, so its rules do not apply"
+            yield (f"{words}: {enumerated(asked)}.",)
+    rules = ("protect", "max_regressions", "max_score_drop")
+    asked = [name.replace("_", "-") for name in rules if policy[name] not in (None, [])]
+    if asked and (compared is None or compared.status == "none"):
+        why = "No baseline is set, so nothing was compared, and" if compared is None else "There is no baseline yet, so"
+        yield (f"{why} these rules judged nothing: {', '.join(asked)}.",)
+
+
+def _rules_set(evaluator: Evaluator, policy: JsonObject) -> list[str]:
+    """Return the settings of an evaluator's own rules that are on by other values than their defaults."""
+    found, fields = list[str](), evaluator.settings.model_fields
+    for rule in (*evaluator.gate.rules, *(rule for rule, _ in evaluator.gate.own_rules(policy))):
+        name = setting_of(rule.name).partition(".")[0]
+        own = fields.get(name.replace("-", "_"))
+        if own and policy.get(rule.setting) not in (None, own.default):
+            found.append(name)
+    groups = evaluator.grouping.setting
+    return [*dict.fromkeys(found), *([groups.replace("_", "-")] if groups and policy.get(groups) else [])]
 
 
 def step_outputs(report: Report) -> Mapping[str, str]:

@@ -124,6 +124,29 @@ def test_a_group_that_no_case_is_in_is_skipped(run: Run) -> None:
     assert [(rule["message"], rule["skipped"]) for rule in of_groups()] == [("skipped: no cases", True)] * 2
 
 
+@pytest.mark.parametrize(
+    ("inputs", "config", "idle"),
+    [
+        (INPUTS[2:], {"archetypes": {"Nobody": {"min-pass-rate": 1}}}, "SAFE v0: archetypes"),
+        (INPUTS[2:], {"min-pass-rate": 0.9, "max-fail-labels": 0}, "SAFE v0: min-pass-rate and max-fail-labels"),
+        (INPUTS[:2], {"tags": {"no": {"min-pass-rate": 1}}, "min-label-accuracy": 1}, "Synthesis: min-label-accuracy and tags"),
+        (INPUTS[:2], {"min-pass-rate": 0.9, "max-vacuous": 1}, ""),
+    ],
+)  # fmt: skip
+def test_the_rules_of_an_evaluator_without_input_are_named(
+    safe_gate: SafeGate, inputs: tuple[str, ...], config: dict[str, Any], idle: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    write_batch(Path("b.json"), safe_case("s"))
+    configure(config)
+    title, _, names = idle.partition(": ")
+    said = f"{title} did not run: it has no input, so its rules do not apply: {names}.\n" if idle else ""
+    for flags in ((), ("--quiet",)):
+        ran = safe_gate("run", *inputs, *flags)
+        assert (ran.code, said in ran.log) == (0, True)
+    assert ran.err == said
+
+
 GRIEF, SAFETY = '(did you mean "grief"?)', '(did you mean "Safety"?)'
 
 

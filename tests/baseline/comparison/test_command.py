@@ -226,9 +226,18 @@ def test_a_concern_whose_first_cases_a_change_brings_has_no_baseline_yet(safe_ga
 def test_a_run_cannot_be_its_own_baseline_and_guards_without_one_are_named(safe_gate: SafeGate) -> None:
     write()
     refused(safe_gate("run", *ALL, "--baseline", "."), "baseline: is the working folder, which this run judges")
-    done = safe_gate("run", *ALL, "--max-regressions", "0", "--protect", "T-1")
-    said = "No baseline is set, so nothing was compared, and these rules judged nothing: protect, max-regressions."
-    assert (done.code, said in done.out) == (0, True)
+    run = ("run", *ALL, "--max-regressions", "0", "--protect", "T-1")
+    said = "these rules judged nothing: protect, max-regressions.\n"
+    first = ("--baseline", "no.json", "--allow-missing", "baseline")
+    for flags, why in (
+        ((), "No baseline is set, so nothing was compared, and"),
+        (first, "There is no baseline yet, so"),
+    ):
+        done = safe_gate(*run, *flags)
+        assert (done.code, f"{why} {said}" in done.out, done.err) == (0, True, "")
+        done = safe_gate(*run, *flags, "--quiet")
+        assert (done.code, done.out.startswith("Gate: PASS"), done.err) == (0, True, f"{why} {said}")
+    assert safe_gate("run", *ALL, "--quiet").err == ""
 
 
 def test_the_next_command_has_new_failures_before_old_ones(safe_gate: SafeGate) -> None:
