@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from safe_gate import __version__
 from safe_gate.baseline import source
 from safe_gate.core.setting import OFF, Setting, flat
-from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS, results_of
 from safe_gate.gate import rules
 from safe_gate.github import HAND_OVER, Effects, foreign_checkout
 from safe_gate.inputs import disk
@@ -237,11 +237,12 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
     """
     if {rule.rule for rule in view.report.broken()} == {"waivers"}:
         return ""
-    findings = (one for part in view.parts if part.is_broken for one in part.section.findings)
+    findings = (one for part in view.parts for one in part.section.findings if one.breaks)
     ids = [one.case_id.text for one in rank(findings, _MOST_NAMED).first]
     compared = view.report.comparison
-    if not ids and not compared:  # then the rule itself names cases of this run; the gate's own rules name waivers
-        ids = [name for rule in view.report.broken() if rule.evaluator != "gate" for name in rule.names]
+    if not ids:  # then a rule may name cases, of which the baseline's alone are not here; the gate's own name waivers
+        blamed = {name for rule in view.report.broken() if rule.evaluator != "gate" for name in rule.names}
+        ids = [one.id for part in view.parts for one in results_of(part.part) if one.id in blamed]
     stale = [rule.group for rule in view.report.broken() if rule.rule == rules.STALE_RECORDINGS]
     if ids:
         name, words = "explain", ids[:_MOST_NAMED]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -173,8 +174,25 @@ def test_a_quiet_run_prints_its_verdict_alone_and_writes_all_reports(safe_gate: 
     assert ran.out.count("\n") == 1
 
 
-def test_the_next_command_shows_the_cases_that_only_a_broken_rule_names(safe_gate: SafeGate) -> None:
-    replies = [turn(f"s{i}", user=f"Question {i}?", assistant="Thank you for writing to us.") for i in range(4)]
-    write_cases(Path("c.jsonl"), *replies)
-    out = safe_gate("run", "--cases", "c.jsonl").out
-    assert out.endswith("\nNext: safe-gate explain s0 s1 s2 --cases c.jsonl\n")
+SAME = [turn(f"s{i}", user=f"Question {i}?", assistant="Thank you for writing to us.") for i in range(4)]
+HARMLESS = turn("negative", tags=["negative_example"])
+"""A negative example that passes, which is to review, and breaks no rule that is on by default."""
+
+
+@pytest.mark.parametrize(
+    ("cases", "flags", "command"),
+    [
+        (SAME, (), "explain s0 s1 s2 --cases"),
+        ([HARMLESS, *SAME], (), "explain s0 s1 s2 --cases"),
+        ([HARMLESS, turn("g", expected={"topic_pivot": False})], ("--min-label-accuracy", "0.9"), "explain g --cases"),
+        ([HARMLESS], ("--baseline", "old.json"), "compare old.json --verbose --synthesis-cases"),
+    ],
+)
+def test_the_next_command_shows_the_cases_that_broke_a_rule(
+    safe_gate: SafeGate, cases: list[dict[str, Any]], flags: tuple[str, ...], command: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("gone"), HARMLESS)
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    Path("reports/safe-gate.json").rename("old.json")
+    write_cases(Path("c.jsonl"), *cases)
+    assert f"\nNext: safe-gate {command} c.jsonl\n" in safe_gate("run", "--cases", "c.jsonl", *flags).out
