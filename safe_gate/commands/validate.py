@@ -13,7 +13,7 @@ from safe_gate.core.case import Documents
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.inputs import case_files, checked, disk, recorded
+from safe_gate.inputs import case_files, checked, disk, globs, recorded
 from safe_gate.model.problems import CannotJudge, Problem, Problems
 from safe_gate.model.report import InputFile
 from safe_gate.scoring import measure, sides
@@ -25,7 +25,7 @@ COMMAND = Command(
     summary="check input files without scoring them",
     exit_codes="0 valid, 3 not valid",
     arguments={
-        "files": texts("FILE", "cases, batches, outputs, configs, reports, shards, rule packs, waivers", "+"),
+        "files": texts("FILE", "cases, batches, outputs, configs, reports, shards, rule packs, waivers, or globs", "+"),
         "--json": JSON,
     },
 )
@@ -33,10 +33,10 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Check the files that the command line names. Returns 0 or 3."""
-    named = (str(disk.STANDARD_INPUT) if path == disk.DASH else path for path in call.arguments["files"])
-    paths = list(dict.fromkeys(named))
+    named, unmatched = globs.expand_words(call.arguments["files"])
+    paths = list(dict.fromkeys(str(disk.STANDARD_INPUT) if path == disk.DASH else path for path in named))
     problems, found = Problems(), Counter({"case": 0})  # named first
-    for item in _checked(paths, call):
+    for item in (*unmatched, *_checked(paths, call)):
         if isinstance(item, Problem):
             problems.add(item)
         else:

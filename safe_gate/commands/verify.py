@@ -24,7 +24,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import Effects
-from safe_gate.inputs import checked, disk
+from safe_gate.inputs import checked, disk, globs
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Place, Problem
 from safe_gate.model.report import Digests, InputFile, Report, Verdict, Waivers
@@ -38,7 +38,9 @@ COMMAND = Command(
     place=12,
     summary="recompute reports from their contents and the files they name, and show differences",
     exit_codes="0 all match, 1 a report does not match, 3 a report could not be checked",
-    arguments={"reports": texts("REPORT", "reports of safe-gate run; start in the folder where they were made", "+")},
+    arguments={
+        "reports": texts("REPORT", "reports of safe-gate run, or globs; start in the folder where they were made", "+")
+    },
 )
 
 _STANDINGS = {1: "DOES NOT HOLD", 3: "NOT CHECKED", 0: "HOLDS"}
@@ -49,8 +51,9 @@ _MOST_DIFFERENCES = 10
 
 def main(call: Call) -> int:
     """Recompute the reports that the command line names. Returns 0, 1 or 3, the worst of them."""
-    found = set[int]()
-    for path in call.arguments["reports"]:
+    paths, unmatched = globs.expand_words(call.arguments["reports"], ".json")
+    found = {complain(unmatched, call.effects)} if unmatched else set[int]()
+    for path in paths:
         try:
             found.add(_verify(path, call.effects))
         except CannotJudge as error:

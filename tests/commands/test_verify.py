@@ -56,6 +56,8 @@ def test_a_report_holds_where_its_files_are_and_of_several_the_worst_decides(saf
     assert (ran.code, ran.err) == (0, "")
     write(with_altered(read(), ("verdict",)), Path("forged.json"))
     assert safe_gate("verify", REPORT, REPORT).code == 0
+    assert safe_gate("verify", "reports/*.json").out == ran.out
+    refused(safe_gate("verify", REPORT, "reports/x*"), "reports/x*: matches no file; correct the path or the pattern\n")
     refused(safe_gate("verify", REPORT, "nowhere.json"), "nowhere.json: cannot be read")
     assert safe_gate("verify", "nowhere.json", "forged.json", REPORT).code == 1
 

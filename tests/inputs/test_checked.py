@@ -109,6 +109,9 @@ def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
     ran = safe_gate("validate", "c.jsonl", "b.json", "b.outputs.jsonl", "safe.config.json", "reports/safe-gate.json")
     assert (ran.code, ran.out) == (0, "5 files valid: 3 cases, 1 config file, 1 report\n")
+    ran = safe_gate("validate", "*.json", "b.json", "*.jsonl", "reports/*.json")
+    assert (ran.code, ran.out) == (0, "5 files valid: 3 cases, 1 config file, 1 report\n")
+    refused(safe_gate("validate", "c.jsonl", "x*"), "x*: matches no file; correct the path or the pattern\n")
     assert safe_gate("validate", "b.outputs.jsonl").out == "1 file valid: 2 outputs\n"
     write("b.outputs.jsonl", {"id": "a"} | OUTPUT)
     words = "b.outputs.jsonl: is not a file of recorded outputs; convert it: safe-gate import b.outputs.jsonl --out"
