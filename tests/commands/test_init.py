@@ -1,6 +1,8 @@
 """`safe-gate init` writes files that pass as they are, and never touches what is there."""
 
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -9,7 +11,7 @@ import pytest
 import yaml
 
 from tests.support import actionlint
-from tests.support.cases import Patch, SafeGate, refused, report
+from tests.support.cases import REPOSITORY, Patch, SafeGate, refused, report
 from tests.support.git import git
 
 SAMPLES = {
@@ -104,6 +106,16 @@ def test_workflows_are_left_alone(safe_gate: SafeGate, path: str, content: str, 
     assert words in safe_gate("init").out
     assert Path(path).read_text("utf-8") == content
     assert set(tree()) == SAMPLES | written | {path}
+
+
+def test_the_workflow_and_the_command_of_the_readme_judge_what_it_writes(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    readme = (REPOSITORY / "README.md").read_text("utf-8")
+    workflow = yaml.safe_load(readme.split("```yaml\n")[1].split("```")[0])
+    inputs = workflow["jobs"]["gate"]["steps"][-1]["with"]
+    (command,) = re.findall(r"\*\*Without GitHub\*\*, run `safe-gate (run .*)`", readme)
+    for arguments in (["run", *(f"--{name}={value}" for name, value in inputs.items())], shlex.split(command)):
+        assert safe_gate(*arguments).code == 0, arguments
 
 
 def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate) -> None:
