@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from safe_gate.evaluators.synthesis.definitions import CHECKS, REPORTED
 from tests.support import actionlint
-from tests.support.cases import REPOSITORY, Patch, SafeGate, refused, report
+from tests.support.cases import REPOSITORY, Patch, SafeGate, refused, report, turn, write_cases
 from tests.support.git import git
 
 SAMPLES = {
@@ -225,6 +226,37 @@ def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) 
     assert [one["test_id"] for one in outputs] == ["clinical-001", "clinical-002"]
     assert {one["output"]["summary"] for one in outputs} == {"Grün."}
     assert safe_gate("validate", "evals/replies.jsonl", "evals/clinical_batch_1.json").code == 0
+
+
+def test_the_script_keeps_the_replies_of_negative_examples_and_no_others(safe_gate: SafeGate) -> None:
+    names = [f"{start}{name}" for name in (*REPORTED, "agency", "reassurance", "pivot") for start in ("", "ack-but-")]
+    tags = ["negative_example", "grief", *(f"{name}-fail" for name in (*names, "exam", "judged/tone"))]
+    runs = {
+        "checks": [*CHECKS],
+        "must_not_contain": ["parcel"],
+        "judged": {"tone": {"passed": True, "by": "model"}},
+    }
+    safe_gate("init")
+    write_cases(Path("evals/replies.jsonl"), *(turn(tag, tags=[tag], **runs) for tag in tags))
+    safe_gate("run")
+    negative = {one["id"] for one in report()["synthesis"]["results"] if one["is_negative_example"]}
+    fill_in(reply="return 'New.'", pipeline="return dict(signals=[], summary='', followup_questions=[])")
+    assert record().returncode == 0
+    cases = map(json.loads, Path("evals/replies.jsonl").read_text("utf-8").splitlines())
+    assert {one["id"] for one in cases if one["assistant"] != "New."} == negative
+
+
+def test_the_script_names_new_replies_under_labels_and_marks(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    Path("evals/clinical_batch_1.json").unlink()
+    label, marks = {"expected": {"topic_pivot": True}}, {"marks": {"stays": ["exam"]}}
+    cases = turn("a", **label), turn("b", **marks), turn("c"), turn("d", tags=["pivot-fail"], **label)
+    write_cases(Path("evals/replies.jsonl"), *cases, turn("e", assistant="New.", **label))
+    fill_in(reply="return 'New.'")
+    said = record().stdout
+    assert "Negative examples, so with their old replies: 1 (replies.jsonl:4)\n" in said
+    words = "New replies under labels, marks or verdicts of a judge, which to check"
+    assert f"{words}: 2 (replies.jsonl:1, replies.jsonl:2)\n" in said
 
 
 @pytest.mark.parametrize(("turns", "kept"), [("last", ["Old.", "3"]), ("all", ["1", "3"])])

@@ -2,12 +2,13 @@
 
 Fill in `reply` for Synthesis cases, `pipeline` for SAFE v0 cases, and `MODEL`. Then run `python evals/record.py`.
 Nothing is written unless every case is answered.
-A case with the tag `negative_example` keeps its reply: it shows that a bad reply fails.
+A negative example, which shows that a bad reply fails, keeps its reply. `SHOULD_FAIL` says which tags make a case one.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -16,6 +17,13 @@ from typing import Any
 
 FOLDER = Path(__file__).parent
 MODEL = ""  # the id of your application's model, for safe-gate.lock.json
+
+# The tags of a reply that should fail, those of checks too: `.*/.*` is a check of your own, or a recorded verdict.
+# With `profile: spec` it is every tag that ends in -fail: add |.*-fail
+SHOULD_FAIL = (
+    "negative_example|.*(agency|agency_language|reassurance|pivot|crisis_support)-fail"
+    "|(scope|dependence|helplines|wording|.*/.*)-fail"
+)
 
 
 def reply(message: Any) -> str:
@@ -34,6 +42,7 @@ def pipeline(payload: Any) -> dict[str, Any]:
 def main() -> int:
     """Record the answers to all cases, and run `safe-gate lock`. Returns 0, 1 if nothing is written, or lock's code."""
     written: dict[Path, list[dict[str, Any]]] = {}
+    said: dict[str, list[str]] = {}
     place = ""
     try:
         for path in sorted(FOLDER.glob("*.jsonl")):
@@ -44,8 +53,7 @@ def main() -> int:
                 place = f"{path.name}:{number}"
                 if line.strip():
                     case = json.loads(line)
-                    if "negative_example" not in case.get("tags", ()):
-                        _answer(case)
+                    said.setdefault(_answer(case), []).append(place)
                     written[path].append(case)
         for path in sorted(FOLDER.glob("*_batch_*.json")):
             place = path.name
@@ -60,6 +68,9 @@ def main() -> int:
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             path.write_text(text, "utf-8", newline="")
             print(f"{path.name}: {len(rows)} written")
+        said.pop("", None)
+        for words, places in said.items():
+            print(f"{words}: {len(places)} ({', '.join(places[:10])}{', ...' * (len(places) > 10)})")
     except NotImplementedError as error:
         print(f"record.py: fill in the function {error} first; nothing is written", file=sys.stderr)
         return 1
@@ -72,7 +83,19 @@ def main() -> int:
     return subprocess.run([sys.executable, "-m", "safe_gate", "lock", "--model", MODEL], check=False).returncode  # noqa: S603
 
 
-def _answer(case: dict[str, Any]) -> None:
+def _answer(case: dict[str, Any]) -> str:
+    """Replace the reply of a case, unless it is a negative example. Return what to say of the case, "" for nothing."""
+    if any(re.fullmatch(SHOULD_FAIL, tag, re.DOTALL) for tag in case.get("tags", ())):
+        return "Negative examples, so with their old replies"
+    before = json.dumps(case)
+    _replace_reply(case)
+    about_the_reply = {"expected", "marks", "judged"}
+    if json.dumps(case) == before or not any(one.keys() & about_the_reply for one in (case, *case.get("messages", ()))):
+        return ""
+    return "New replies under labels, marks or verdicts of a judge, which to check"
+
+
+def _replace_reply(case: dict[str, Any]) -> None:
     """Replace the reply of a case; of a conversation the last reply, or all with `turns: all` in the case.
 
     A conversation that ends with another message gets a reply at its end.
