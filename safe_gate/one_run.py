@@ -15,7 +15,7 @@ from safe_gate.baseline import comparison, lock, source, weakened
 from safe_gate.baseline.comparison import own_case_terms, recorded_texts, score
 from safe_gate.baseline.source import OptionsAt, RunSides, open_sides
 from safe_gate.core.figures import plural
-from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored, waivers
 from safe_gate.github import Effects
@@ -130,7 +130,7 @@ def _report_of(found: Findings, scores: Scores, run: RunSides) -> Report:
     outcomes = gate_rules.judge(found, source.policy(run.options))
     verdict = gate_rules.verdict(outcomes)
     if verdict is Verdict.ERROR:
-        raise CannotJudge(sides.no_rule_problem())
+        raise CannotJudge(sides.no_rule_problem(evaluator for evaluator, _ in parts_of(found.parts)))
     left_out = {name: len(ids) for name, ids in scores.left_out.items()} or None
     report = Report(
         tool=TOOL,

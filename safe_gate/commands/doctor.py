@@ -17,11 +17,12 @@ from safe_gate.core.case import Lines
 from safe_gate.core.figures import plural
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.gate import rules
 from safe_gate.github import HAND_OVER, Effects, commit_of, preview, publishing
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.model.problems import CannotJudge, Code, Problem
-from safe_gate.model.report import Waiver
+from safe_gate.model.report import Findings, Verdict, Waiver
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import measure, sides
@@ -32,7 +33,7 @@ from safe_gate.settings.reading import MODES
 COMMAND = Command(
     place=9,
     summary="show what is set and what a run would read and publish; judge and send nothing",
-    exit_codes="0 a run could start, 3 it could not",
+    exit_codes="0 nothing was found that stops a run, 3 something was",
     arguments={
         "mode": texts("COMMAND", "run (the default), merge or publish: the command to examine", "?", default=SUPPRESS),
         "shards": texts("SHARD", "for merge: files of shards, or globs of them"),
@@ -122,7 +123,8 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     ]
     if skipped := [disk.display_path(path) for one in found for path in one.skipped]:
         facts.append(("skipped", Untrusted(f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(skipped)}")))
-    counts, unfit = _cases(sides.take_snapshot(options.on_this_machine()))
+    side = sides.take_snapshot(options.on_this_machine())
+    counts, unfit = _cases(side)
     facts += counts
     problems += (one for one in unfit if one not in problems)
     problems += sides.redact_problems(tuple(_unfit(options, effects)), options.text)
@@ -133,29 +135,37 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         file, content = known
         return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
 
-    def recordings() -> Facts:
-        asked = lock_rule(options)
-        if not options.recordings or options.stale_recordings == "off":
-            return []
-        lock, found = read_lock(options.config), find_sources(options)
-        unlocked = [path for path in found if lock is None or path not in lock.recordings]
-        lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {lock_path(options.config)}; run safe-gate lock"
-        words = f"{len(found)} named, {lacking if unlocked else 'all locked'}"
-        facts: Facts = [("recordings", Untrusted(words))]
-        if lock or asked:
-            as_they_are(found)  # which raises what a run would
-        for path, sources in found.items():
-            if names := ", ".join(name_patterns(sources.unmatched)):
-                facts.append(("recordings", Untrusted(f"no file matches {names}, of {path}")))
-        return facts
-
-    judged_by = () if options.shard else (waivers, recordings, partial(_baseline, options, effects))
+    judged_by = () if options.shard else (waivers, partial(_recordings, options), partial(_baseline, options, effects))
     for facts_of in judged_by:  # a shard has no verdict
         try:
             facts += facts_of()
         except CannotJudge as error:
             problems += sides.redact_problems(error.problems, options.text)
+    judges_more = options.on_weakened == "fail" or options.policy_ref == "base"
+    judges_more |= not {"waivers", "recordings", "baseline"}.isdisjoint(name for name, _ in facts)
+    if judged_by and not problems and not judges_more:
+        problems += _no_rule(side)
     return facts, [*dict.fromkeys(checked.place_in_config(problems, options.config))]
+
+
+def _recordings(options: Settings) -> Facts:
+    """Return what a run would compare with the lock. Raises CannotJudge for what cannot be read."""
+    asked = lock_rule(options)
+    if not options.recordings or options.stale_recordings == "off":
+        return []
+    lock, found = read_lock(options.config), find_sources(options)
+    unlocked = [path for path in found if lock is None or path not in lock.recordings]
+    gone = [path for path in found if not disk.exists(Path(path))]
+    lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {lock_path(options.config)}; "
+    lacking += "record what is missing, then run safe-gate lock" if gone else "run safe-gate lock"
+    facts: Facts = [("recordings", Untrusted(f"{len(found)} named, {lacking if unlocked else 'all locked'}"))]
+    facts += (("recordings", Untrusted(f"no file is {path}; record it, or correct its name")) for path in gone)
+    if lock or asked:
+        as_they_are(found)  # which raises what a run would
+    for path, sources in found.items():
+        if names := ", ".join(name_patterns(sources.unmatched)):
+            facts.append(("recordings", Untrusted(f"no file matches {names}, of {path}")))
+    return facts
 
 
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
@@ -164,6 +174,18 @@ def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     problems = [*scores.problems, *sides.unknown_names(side, scores.measured)]
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in scores.measured.items()]
     return [] if problems else [*counts, *_trials(side)], problems
+
+
+def _no_rule(side: Snapshot) -> Iterator[Problem]:
+    """Yield the problem of a run, compared with nothing, in which no rule applies.
+
+    Cases are scored only where every rule that is on depends on what is found in them.
+    """
+    given, policy = sides.evaluators_in_use(side.options), source.policy(side.options)
+    if not rules.is_on([one.name for one in given], policy):
+        found = Findings(parts=measure.measure_all(side, "").parts)
+        if rules.verdict(rules.judge(found, policy)) is Verdict.ERROR:
+            yield sides.no_rule_problem(given)
 
 
 def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:

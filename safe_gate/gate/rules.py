@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
-from safe_gate.core.evaluator import Evaluator, Rule
+from safe_gate.core.evaluator import Evaluator, Rule, always
 from safe_gate.core.figures import format_distinct, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate import comparison, waivers, weakening
@@ -53,6 +53,15 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     """
     own = {name for evaluator in EVALUATORS.values() for name in settings if [*evaluator.gate.own_rules({name: None})]}
     return {name: settings.get(name) for name in (*LIMITS, *sorted(own))}
+
+
+def is_on(evaluators: Collection[str], policy: JsonObject) -> bool:
+    """Return whether a rule judges the cases of some evaluators, whatever is found in them, and without a baseline."""
+    limits = limits_of(policy)
+    asked = {rule.evaluator for rule in RULES if limits[rule.setting] is not None and rule.applies is always}
+    asked |= {evaluator.name for evaluator in EVALUATORS.values() if [*evaluator.gate.own_rules(limits)]}
+    asked |= {name for name, groups in policy["groups"].items() if groups}
+    return not asked.isdisjoint(evaluators)
 
 
 def judge(found: Findings, policy: JsonObject) -> tuple[RuleOutcome, ...]:

@@ -200,10 +200,10 @@ def no_input_problem(*, merges: bool = False) -> Problem:
     return missing_setting_problem(named, f"{files}; safe-gate init adds samples and a config file that names them")
 
 
-def no_rule_problem() -> Problem:
-    """Return the problem of a run in which every rule is off, or has too few cases to judge."""
+def no_rule_problem(evaluators: Iterable[Evaluator]) -> Problem:
+    """Return the problem of a run of some evaluators in which every rule is off, or has too few cases to judge."""
     words = "no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
-    some = " or ".join(evaluator.gate.rules[0].name for evaluator in EVALUATORS.values())
+    some = " or ".join(evaluator.gate.rules[0].name for evaluator in evaluators)
     return Problem(Place("safe-gate"), f"{words} {some}", code=Code.INVALID_SETTING)
 
 

@@ -124,6 +124,10 @@ def test_without_an_entry_nothing_is_known(safe_gate: SafeGate, locked: str) -> 
     assert stale(safe_gate, "--stale-recordings", "warn", "--baseline", locked) == NO_ENTRY
     said = "1 named, 1 has no entry in safe-gate.lock.json; run safe-gate lock"
     assert said in " ".join(safe_gate("doctor").out.split())
+    configure({"synthesis-cases": [CASES], "recordings": {"gone.jsonl": [PROMPT]}})
+    out = " ".join(safe_gate("doctor").out.split())
+    assert "1 named, 1 has no entry in safe-gate.lock.json; record what is missing, then run safe-gate lock" in out
+    assert "recordings no file is gone.jsonl; record it, or correct its name" in out
 
 
 # --- a renewed lock, and the base's outputs -------------------------------------------------------

@@ -12,7 +12,7 @@ from safe_gate.evaluators.synthesis.definitions import REPORTED
 from safe_gate.gate.rules import LIMITS, judge, verdict
 from safe_gate.model.report import Findings, RuleOutcome, Verdict
 from safe_gate.settings import settings
-from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.cases import SafeGate, refused, turn, write_cases
 from tests.support.cases import report as stored
 
 
@@ -175,7 +175,11 @@ def test_it_is_off_by_default_and_eval_may_allow_any_number_of_failures(safe_gat
 
 
 def test_a_run_in_which_every_rule_is_off_says_why_it_has_no_verdict(safe_gate: SafeGate) -> None:
-    ran = safe_gate(*RUN)
     words = "safe-gate: no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
-    assert (ran.code, words in ran.err) == (3, True)
+    refused(safe_gate(*RUN), f"{words} min-synthesis-pass-rate\n")
     assert stored()["problems"][0]["message"].startswith("no rule")
+    refused(safe_gate("doctor", *RUN[1:]), f"{words} min-synthesis-pass-rate\n")
+    assert safe_gate("doctor", *RUN[1:], "--min-synthesis-pass-rate", "0.5").code == 0
+    write_cases(Path("c.jsonl"), turn("a"), turn("silent", assistant=""))
+    for command in ("run", "doctor"):  # a rule that applies to one of the cases is enough
+        assert safe_gate(command, *RUN[1:], "--max-no-reply", "1").code == 0, command
