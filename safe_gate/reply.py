@@ -21,7 +21,7 @@ from safe_gate.evaluators.safe_v0.result import METRICS, THRESHOLDS, WEIGHTS, Ma
 from safe_gate.evaluators.synthesis import packs as rule_packs
 from safe_gate.evaluators.synthesis.checks import score, wording
 from safe_gate.evaluators.synthesis.checks.turn import Rules
-from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS
+from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, WORDING
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model.problems import CannotJudge, Place, Problem
 
@@ -45,7 +45,7 @@ def score_output(
     such as `{"CR": {"pass": 0.9}}`, and `weights` are such as `{"AH": 2}`. Missing entries have their defaults.
     `strict_ah` and `match` are the settings `strict-ah` and `safe-match`. `result.label` is Pass, Review or Fail,
     `result.scores["CR"]` is a score from 0 to 1, and `result.missing["CR"]` lists what was not found. Raises
-    ValueError for an invalid name or number, TypeError for a wrong type.
+    ValueError for an invalid name or number and for a blank expectation, TypeError for a wrong type.
 
     >>> score_output(signals=["Fever"], summary="", followup_questions=[], must_find_signals=["fever"]).label
     <Label.PASS: 'Pass'>
@@ -59,9 +59,9 @@ def score_output(
         concern_id="",
         batch_id="",
         archetype="Unknown",
-        must_find_signals=_list("must_find_signals", must_find_signals),
-        forbidden_terms=_list("forbidden_terms", forbidden_terms),
-        must_contain_phrases=_list("must_contain_phrases", must_contain_phrases),
+        must_find_signals=_terms("must_find_signals", must_find_signals),
+        forbidden_terms=_terms("forbidden_terms", forbidden_terms),
+        must_contain_phrases=_terms("must_contain_phrases", must_contain_phrases),
         signals=_list("signals", signals),
         summary=summary,
         followup_questions=_list("followup_questions", followup_questions),
@@ -112,6 +112,15 @@ def _list(argument: str, given: Iterable[str]) -> tuple[str, ...]:
         raise TypeError(f"{argument}: is a text; expected a list of texts")
     found = tuple(given)
     _are_texts(**{f"{argument}[{index}]": text for index, text in enumerate(found)})
+    return found
+
+
+def _terms(argument: str, given: Iterable[str]) -> tuple[str, ...]:
+    """Return a list of texts to look for. Raises ValueError for a blank one, as for a case of a file."""
+    found = _list(argument, given)
+    for index, text in enumerate(found):
+        if not text.replace("\ufeff", "").strip():
+            raise ValueError(f"{argument}[{index}]: is {quote(text)}; expected a text to look for that is not blank")
     return found
 
 
@@ -186,9 +195,12 @@ def score_reply(
     except CannotJudge as error:
         raise _refusal(error.problems) from None
     own = tuple(name for name in rules.checks if "/" in name)
-    wanted = _several("checks", (*DEFAULT_CHECKS, *own) if checks is None else checks, rules.checks)
     asked = {"must_contain": _wanted("must_contain", must_contain)}
     asked |= {"must_not_contain": _wanted("must_not_contain", must_not_contain)}
+    known = (*rules.checks, WORDING)
+    wanted = _several("checks", (*DEFAULT_CHECKS, *own) if checks is None else checks, known)
+    if WORDING in wanted and not any(asked.values()):
+        raise ValueError("checks: wording needs must_contain or must_not_contain; add one, or leave wording out")
     for kind, index, why in wording.invalid_expressions(asked):
         raise ValueError(f"{kind}[{index}]: is not an RE2 regular expression: {why}; correct it, or write a text")
     return score.score_case(score.Case("", user, assistant, wanted, {}, (), _NOWHERE, wording=asked), rules)

@@ -65,6 +65,7 @@ def test_a_reply_is_scored_by_the_checks_and_the_profile_that_are_asked_for() ->
     assert list(score_reply(SAID, GOOD).checks) == ["unverifiable_reassurance", "topic_pivot"]
     assert score_reply(SAID, GOOD).checks["topic_pivot"].passed
     assert score_reply(SAID, "You should rest.", checks=["agency_language"]).failed == ("agency_language",)
+    assert list(score_reply(SAID, GOOD, checks=["wording"], must_contain=["sorry"]).checks) == ["wording"]
     assert "shared" not in codec.to_json(score_reply(SAID, GOOD, profile="spec").checks["topic_pivot"])
 
 
@@ -167,6 +168,11 @@ def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
         (lambda: score_reply("x", "x", must_contain=[1]), TypeError, "must_contain[0]: is int; expected text, or {"),  # type: ignore[list-item]
         (lambda: score_reply("x", "x", must_not_contain=[" "]), ValueError, "must_not_contain[0]: is empty"),
         (lambda: score_reply("x", "x", must_contain=[{"regex": "("}]), ValueError, "must_contain[0]: is not an RE2"),
+        (
+            lambda: score_reply("x", "x", checks=["wording"]),
+            ValueError,
+            "checks: wording needs must_contain or must_not_",
+        ),
         (lambda: score_reply("x", "x", packs=[3]), TypeError, "packs[0]: is int; expected a path, or a pack as"),  # type: ignore[list-item]
         (lambda: score_reply("x", "x", packs=["no.json"]), ValueError, "no.json: matches no file"),
         (lambda: score_reply("x", "x", packs=[{"pack": "a"}]), ValueError, "packs[0]:1: "),
@@ -175,6 +181,13 @@ def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
         (lambda: _output(weights=3), TypeError, "weights: is int; expected a mapping"),
         (lambda: _output(signals="fever"), TypeError, "signals: is a text; expected a list of texts"),
         (lambda: _output(signals=[1]), TypeError, "signals[0]: is int; expected text"),
+        (
+            lambda: _output(must_find_signals=[""]),
+            ValueError,
+            'must_find_signals[0]: is ""; expected a text to look for',
+        ),
+        (lambda: _output(must_contain_phrases=["a", " \ufeff"]), ValueError, "must_contain_phrases[1]: is "),
+        (lambda: _output(forbidden_terms=[""], match="clinical"), ValueError, 'forbidden_terms[0]: is ""; expected a'),
         (lambda: _output(match="exact"), ValueError, 'match: "exact" is not known'),
         (lambda: _output(thresholds={"CX": {}}), ValueError, 'thresholds: "CX" is not known'),
         (lambda: _output(thresholds={"CR": {"pass": 2}}), ValueError, "thresholds.CR.pass: is 2; expected a number"),
