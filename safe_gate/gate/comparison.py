@@ -352,6 +352,10 @@ def _on_cases(evaluator: Evaluator, part: Compared, guards: Guards, waived: Set[
 
 def _on_metrics(evaluator: Evaluator, metrics: Sequence[MetricChange], guards: Guards) -> Iterator[RuleOutcome]:
     """Yield the outcomes of the guards on means: how far one fell, and whether a drop is real and matters."""
+
+    def falls(metric: MetricChange) -> str:
+        return f"{evaluator.title}: {evaluator.compare.metric(metric.metric).title} falls"
+
     worst = max(metrics, key=_DROP, default=None)
     if worst is None:
         return
@@ -360,7 +364,7 @@ def _on_metrics(evaluator: Evaluator, metrics: Sequence[MetricChange], guards: G
         drop = max(0.0, worst.drop)
         holds = not _is_below(guards.max_score_drop, drop)
         fall, most = format_distinct(round(drop, _EXACT), guards.max_score_drop, _points)
-        words = f"{evaluator.compare.metric(worst.metric).title} falls by {fall} on average" if drop else none_falls
+        words = f"{falls(worst)} by {fall} on average" if drop else none_falls
         yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, holds, f"{words}, {most} allowed")
     mattering = [metric for metric in metrics if guards.matters(metric)]
     proven = [metric for metric in mattering if guards.is_real(metric) and _is_enough(metric)]
@@ -369,7 +373,7 @@ def _on_metrics(evaluator: Evaluator, metrics: Sequence[MetricChange], guards: G
         few = f"fewer than {stats.LEAST_CASES} cases net"
         relation = "more than chance" if proven else "which may be chance" if _is_enough(worst) else few
         p, _ = format_distinct(worst.p_adjusted, guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)
-        fall = f"{evaluator.compare.metric(worst.metric).title} falls by {_points(worst.drop)}"
+        fall = f"{falls(worst)} by {_points(worst.drop)}"
         words = f"{fall} ({plural(worst.worse, 'case')} worse, {worst.better} better), {relation} (p {p})"
     drop = max((metric.drop for metric in proven), default=0.0)
     yield RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, words)

@@ -191,18 +191,19 @@ def shown_cases(report: Report, parts: Iterable[ShownPart]) -> Iterator[ShownCas
 class RankedFindings(NamedTuple):
     """The first findings by rank, and the number of all.
 
-    `counts` has by `rule` and by `tag or archetype` how many cases have each, the most frequent first.
+    `counts` has by `rule` and by `tag or archetype` how many cases have each, the most frequent first, and how many
+    more there are.
     """
 
     first: Sequence[Finding]
     number: int
-    counts: Sequence[tuple[str, Sequence[tuple[Phrase, int]]]]
+    counts: Sequence[tuple[str, Sequence[tuple[Phrase, int]], int]]
 
 
 _FEW = 3
 """The most cases to look at that are listed without a count. More are first counted by cause."""
 
-MOST_COUNTED = 10
+_MOST_COUNTED = 10
 """How many rules and groups are shown with the number of their cases."""
 
 
@@ -228,8 +229,9 @@ def rank(findings: Iterable[Finding], most: int) -> RankedFindings:
         if cases >= least
     ]
     by_group = [((Untrusted(group),), cases) for group, cases in _most_frequent(groups) if cases > 1]
-    counts = (("rule", by_rule), ("tag or archetype", by_group)) if number > _FEW else ()
-    return RankedFindings(first, number, [(noun, some) for noun, some in counts if some])
+    counts = (("rule", by_rule, causes), ("tag or archetype", by_group, groups)) if number > _FEW else ()
+    shown = [(noun, some[:_MOST_COUNTED], len(every)) for noun, some, every in counts if some]
+    return RankedFindings(first, number, [(noun, some, every - len(some)) for noun, some, every in shown])
 
 
 def rank_of(finding: Finding) -> int:

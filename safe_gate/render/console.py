@@ -6,6 +6,7 @@ No colours: a terminal gets them later, and may ask for narrower tables (`comman
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
 from itertools import chain, zip_longest
@@ -16,7 +17,7 @@ from safe_gate.core.figures import plural
 from safe_gate.model.problems import Kind, Problem, in_order, kind_of, number
 from safe_gate.model.report import Comparison, Report, RuleOutcome, Weakened
 from safe_gate.model.results import Section, Severity, Table, Untrusted, Words
-from safe_gate.render.cases import MOST_COUNTED, RankedFindings, rank
+from safe_gate.render.cases import RankedFindings, rank
 from safe_gate.render.comparison import (
     WEAKENED,
     WEAKENED_ROWS,
@@ -79,11 +80,11 @@ def scorecard(
     wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
     found = rank(wanted, len(section.findings) if everything else MOST_EVIDENCE)
     lines = [*map(quote_phrase, section.notes), *_box(section)]
-    for noun, counts in found.counts:
+    for noun, counts, more in found.counts:
         width = len(str(counts[0][1]))
         lines += ["", f"{found.number} cases to look at, by {noun}:"]
-        lines += [f"  {cases:>{width}}  {phrase_line(phrase)}" for phrase, cases in counts[:MOST_COUNTED]]
-        lines += _left_out(len(counts) - MOST_COUNTED, indent="  ")
+        lines += [f"  {cases:>{width}}  {phrase_line(phrase)}" for phrase, cases in counts]
+        lines += _left_out(more, indent="  ")
     if section.cases.rows:
         most = len(section.cases.rows) if everything else rows
         lines += ["", f"{section.cases_title}:", *_table_lines(section.cases, most, way)]
@@ -137,12 +138,15 @@ def rules_text(report: Report) -> str:
 
 
 def verdict_line(report: Report, *, names_rules: bool = False) -> str:
-    """Return the verdict as a line, with waived failures, and with the broken rules if nothing else has them."""
-    broken = dict.fromkeys(map(rule_name, report.broken())) if names_rules else ()
-    named = f": {', '.join(broken)}" if broken else ""
+    """Return the verdict as a line, with the number of waivers, and with the broken rules if nothing else has them.
+
+    A rule that several evaluators or groups break is named once, with how often.
+    """
+    broken = Counter(map(rule_name, report.broken())) if names_rules else Counter()
+    named = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in broken.items())
     waived = len(report.waivers.applied) if report.waivers else 0
-    beside = f"; {plural(waived, 'failure')} waived" if waived else ""
-    return f"Gate: {report.verdict.upper()} ({rules_summary(report)}{named}{beside})"
+    beside = f"; {plural(waived, 'waiver')} in force" if waived else ""
+    return f"Gate: {report.verdict.upper()} ({rules_summary(report)}{': ' * bool(named)}{named}{beside})"
 
 
 def outcomes_table(rules: Sequence[RuleOutcome]) -> str:

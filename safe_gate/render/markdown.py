@@ -28,7 +28,7 @@ from safe_gate.model.results import (
     Table,
     Untrusted,
 )
-from safe_gate.render.cases import MOST_COUNTED, RankedFindings, ShownPart, rank
+from safe_gate.render.cases import RankedFindings, ShownPart, rank
 from safe_gate.render.comparison import (
     NEWLY_FAILING,
     WEAKENED,
@@ -220,9 +220,9 @@ def _finding_lines(
     """Yield the cases to look at, each with its evidence and its place."""
     if not ranked.number:
         return
-    for noun, counts in ranked.counts:
-        shown = " · ".join(f"{phrase_line(phrase)} **{cases}**" for phrase, cases in counts[:MOST_COUNTED])
-        more = f" · … and {len(counts) - MOST_COUNTED} more" if len(counts) > MOST_COUNTED else ""
+    for noun, counts, others in ranked.counts:
+        shown = " · ".join(f"{phrase_line(phrase)} **{cases}**" for phrase, cases in counts)
+        more = f" · … and {others} more" if others else ""
         yield from (f"By {noun}: {shown}{more}", "")
     cells = tuple(
         (

@@ -257,9 +257,9 @@ def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Run) -> None:
     assert (table[0], len(table)) == (f"{old} <code>2025-01-01</code> |", 6)
     assert 'Known failures: 5 waivers in force, the first until "2026-01-20"\n' in ran.out
     assert "│ vendor model │ pat   │ 2026-01-31 │" in ran.out
-    assert re.search(r"^Gate: FAIL \(.* broken; 5 failures waived\)$", ran.out, re.MULTILINE)
+    assert re.search(r"^Gate: FAIL \(.* broken; 5 waivers in force\)$", ran.out, re.MULTILINE)
     write_waivers(*REVIEW)
-    assert "; 1 failure waived)\n" in run().out
+    assert "; 1 waiver in force)\n" in run().out
     markdown = MARKDOWN.read_text("utf-8")
     assert "**Known failures** · 1 waiver in force, until <code>2026-01-20</code>\n" in markdown
     assert re.search(r"^\*\*SAFE v0\*\* · 4 cases: .*; 1 failing case is waived", markdown, re.MULTILINE)

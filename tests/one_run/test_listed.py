@@ -54,13 +54,16 @@ def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed
     assert "Unverifiable reassurance: <code>reassurance-guarantee&#47;good-will-come</code> **60**" in comment
 
 
-def test_a_rule_that_one_listed_case_breaks_is_not_counted(safe_gate: SafeGate) -> None:
+def test_rules_that_one_listed_case_breaks_are_counted_together(safe_gate: SafeGate) -> None:
     replies = [BAD, BAD, "You must go now.", "I know exactly how you feel."]
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=reply, tags=[]) for i, reply in enumerate(replies)))
     log = safe_gate("run", "--cases", "c.jsonl").out
     (counts,) = re.findall(r"4 cases to look at, by rule:\n((?:  .*\n)+)", log)
     assert "  2  Unverifiable reassurance: reassurance-guarantee/good-will-come\n" in counts
+    assert counts.endswith("\n  ... and 2 more\n")
     assert "  1  " not in counts
+    comment = Path("reports/safe-gate.md").read_text("utf-8")
+    assert re.search(r"^By rule: .* \*\*2\*\* · … and 2 more$", comment, re.MULTILINE)
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant="Hello.", checks=["agency_language"]) for i in range(4)))
     assert "  4  Agency language (no rule matches)\n" in safe_gate("run", "--cases", "c.jsonl").out
 

@@ -121,6 +121,9 @@ def test_the_broken_rules_of_many_groups_leave_room_for_cases(safe_gate: SafeGat
     assert errors[4] == "::error title=SAFE Gate::15 more rules are broken: see the log and the report"
     assert all("file=c.jsonl" in line for line in errors[5:9])
     assert errors[9] == "::error title=SAFE Gate::14 more cases: see the log and the report"
+    named = "max-unexpected-failures (10), min-pass-rate (9)"
+    quiet = safe_gate("run", "--synthesis-cases", "c.jsonl", "--quiet").out
+    assert f"\nGate: FAIL (19 of 19 rules broken: {named})\n" in f"\n{quiet}"
 
 
 @pytest.mark.usefixtures("runner")
