@@ -258,7 +258,7 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({}, "safe-batch or synthesis-cases: is not set, so there is nothing to judge"),
+        ({"synthesis_cases": []}, "safe-batch or synthesis-cases: is not set or empty, so there is nothing to judge"),
         ({"synthesis_case": "c.jsonl"}, 'run(): synthesis_case: is not a setting (did you mean "synthesis_cases"?)'),
         ({"report_formats": "json"}, "run(): report_formats: applies to commands only; leave it out"),
         ({"tags": {"a": {"min-pass-rat": 1}}}, "run(): tags.a.min-pass-rat: is not a known field (did you mean"),

@@ -138,8 +138,8 @@ def _check_target(arguments: Mapping[str, Any]) -> None:
     out, update = arguments["out"], arguments["update"]
     flag, path = ("--update", update) if update else ("--out", out)
     if bool(out) == bool(update):
-        words = "and --update exclude each other; leave one out" if out else "and --update are missing; name a file"
-        raise CannotJudge.at("--out", words, Code.USAGE)
+        words = "--out and --update exclude each other; leave one out" if out else "names no file to write; set --out"
+        raise CannotJudge.at("command line", f"{words}{'' if out else ', or --update'}", Code.USAGE)
     if path == disk.DASH and not update:
         return
     if disk.is_any_of(path, globs.expand_on_disk(arguments["sources"])[0]):

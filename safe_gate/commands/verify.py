@@ -8,6 +8,7 @@ report was made, and what a baseline or a person added. The output says so.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import asdict, replace
 from glob import escape
 from itertools import islice
@@ -114,7 +115,9 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
     What is read leaves out what follows from the rest, such as a score. Raises CannotJudge for any other report.
     """
     checked.refuse_folder(Path(path))
-    place, content = Place(disk.display_path(Path(path))), disk.read_json(path)
+    place, content = Place(disk.display_path(Path(path))), None
+    with suppress(CannotJudge):  # what is no JSON is refused below, as what it is
+        content = disk.read_json(path)
     tool = content.get("tool") if isinstance(content, Mapping) else None
     version = tool.get("version") if isinstance(tool, Mapping) else None
     if isinstance(version, str) and version != __version__:  # which may have reports of another shape

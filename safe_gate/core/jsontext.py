@@ -110,6 +110,8 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     hidden = ""
     if rest.startswith(_CONFLICT):
         what = "there is a marker of a merge conflict (resolve the conflict)"
+    elif rest.startswith("/") and _COMMENT.match(rest):
+        what = "there is a comment, which only the config file may have (remove it)"
     elif rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
         what = "there is a comma before the closing bracket"
     elif not rest.strip(_BLANKS) or error.msg.startswith("Unterminated"):

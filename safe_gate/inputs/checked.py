@@ -305,6 +305,7 @@ def refuse_own_file(content: Any, file: FilePath, name: str, form: Documents) ->
 
 _WANTED = {
     "report": "a report of safe-gate run; name a safe-gate.json",
+    "rule-pack": "a rule pack; expected an object with the fields pack and rules",
     "shard": "a shard; expected a file written by safe-gate run --shard",
     "waivers": "a file of waivers; expected an object with the field waivers, a list",
 }

@@ -294,6 +294,8 @@ def _error_words(error: OSError | ValueError, path: FilePath, if_missing: str = 
         return f"there is no such file{similar_name_hint(display_path(path))}; {if_missing}"
     if number in (errno.EACCES, errno.EPERM):
         return "access is denied; change the permissions, or name another path"
+    if number == errno.EROFS:
+        return "the file system is read-only; name another path"
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 

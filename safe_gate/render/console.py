@@ -14,7 +14,7 @@ from math import inf
 from textwrap import wrap
 
 from safe_gate.core.figures import plural
-from safe_gate.model.problems import Kind, Problem, in_order, kind_of, number
+from safe_gate.model.problems import Code, Kind, Problem, in_order, kind_of, number
 from safe_gate.model.report import Comparison, Report, RuleOutcome, Weakened
 from safe_gate.model.results import Section, Severity, Table, Untrusted, Words
 from safe_gate.render.cases import RankedFindings, rank
@@ -45,7 +45,7 @@ MOST_ROWS = 100
 """The most rows of a table of cases, unless everything is asked for."""
 
 _REPORT = "see the JSON report"
-_VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
+_VERBOSE = "see --verbose"  # score, eval and compare have it, run and merge have not
 _STATE_MARKS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "skipped": "skipped"}
 
 
@@ -179,7 +179,8 @@ def problem_lines(problems: Sequence[Problem], verb: str = "judge") -> str:
     named = [f"line {line}" for line in sorted(place.line for place in places) if line]
     is_one_file = len({place.path for place in places}) == 1
     where = f" at {' and '.join(named)}" if len(named) == len(places) <= 2 and is_one_file else ""
-    last = f"could not {verb}: {plural(number(problems), 'problem')}; correct the input{where} and run again"
+    what = "path" if all(one.code is Code.UNWRITABLE_FILE for one in problems) else "input"
+    last = f"could not {verb}: {plural(number(problems), 'problem')}; correct the {what}{where} and run again"
     return "\n".join((*_by_kind(problems), f"safe-gate: {last}"))
 
 

@@ -209,7 +209,8 @@ def no_rule_problem(evaluators: Iterable[Evaluator]) -> Problem:
 
 def missing_setting_problem(what: str, expected: str) -> Problem:
     """Return the problem of a setting without which there is nothing to judge."""
-    return Problem(Place(what), f"is not set, so there is nothing to judge; expected {expected}", code=Code.NO_INPUT)
+    words = f"is not set or empty, so there is nothing to judge; expected {expected}"
+    return Problem(Place(what), words, code=Code.NO_INPUT)
 
 
 def redact_problems(problems: Sequence[Problem], text: str) -> tuple[Problem, ...]:

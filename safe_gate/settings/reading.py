@@ -78,7 +78,8 @@ class Origin(NamedTuple):
     def unfit(self, value: str | float, expected: str, choices: Sequence[str] = ()) -> Problem:
         """Return the problem of a value that the setting cannot have; one of its choices may be meant."""
         hint = suggestion(value, choices) if isinstance(value, str) else ""
-        words, hidden = f"is {quote(value)}{hint}; expected {expected}", f"is {masked(value)}; expected {expected}"
+        words = f"is {quote(value)}{hint}; expected {expected}"
+        hidden = "" if choices else f"is {masked(value)}; expected {expected}"
         return Problem(self.place, words, field=self.field, text_free=hidden, code=Code.INVALID_SETTING)
 
 

@@ -116,7 +116,8 @@ def test_what_to_do_names_what_was_probably_meant(safe_gate: SafeGate) -> None:
     assert (one["id"], one["field"]) == ("a", "checks[0]")
     assert re.fullmatch(r'expected one of .* \(did you mean "topic_pivot"\?\)', one["fix"])
     (one,) = told(safe_gate, "run", "--cases", "c.jsonl", "--rules-off", "agency-negativ", "--json")["problems"]
-    assert one["fix"] == 'correct the setting (did you mean "agency-negative"?)'
+    fix = "correct the setting, or list the rules: safe-gate rules"
+    assert one["fix"] == f'{fix} (did you mean "agency-negative"?)'
 
 
 def test_an_internal_error_is_told_too(safe_gate: SafeGate, monkeypatch: Patch) -> None:

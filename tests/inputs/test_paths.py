@@ -225,16 +225,24 @@ def test_a_folder_where_a_report_is_expected_is_named_with_the_report_in_it(safe
     refused(safe_gate(*command.format("old").split()), words)
 
 
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (errno.EACCES, "access is denied; change the permissions, or name another path"),
+        (errno.EROFS, "the file system is read-only; name another path"),
+    ],
+)
 def test_a_place_that_may_not_be_written_comes_with_advice(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, number: int, words: str
 ) -> None:
     def denied(*_: Any, **__: Any) -> None:
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+        raise OSError(number, os.strerror(number))
 
     write_cases(Path("c.jsonl"), turn("t"))
     monkeypatch.setattr(disk, "NamedTemporaryFile", denied)  # root may write anywhere
-    words = "out.json: cannot be written: access is denied; change the permissions, or name another path\n"
-    refused(safe_gate("eval", "--cases", "c.jsonl", "--out", "out.json"), words)
+    last = "safe-gate: could not judge: 1 problem; correct the path and run again\n"
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "out.json")
+    refused(ran, f"out.json: cannot be written: {words}\n{last}")
 
 
 @pytest.mark.parametrize("path", ["a\0b", "\ud800"])

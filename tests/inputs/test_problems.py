@@ -127,7 +127,20 @@ def test_utf_16_is_named_as_such(safe_gate: SafeGate, command: str, encoding: st
 
 
 USAGE = [
-    ("run", "safe-batch or synthesis-cases: is not set, so there is nothing to judge"),
+    ("run", "safe-batch or synthesis-cases: is not set or empty, so there is nothing to judge"),
+    ("run --text nothing", '--text: is "nothing"; expected one of full, none\n'),
+    (
+        "run --rules-off nope --cases two.jsonl",
+        "matches no rule and no pack; correct the setting, or list the rules: safe-",
+    ),
+    (
+        "rules test two.jsonl",
+        "two.jsonl: is a file of Synthesis cases, not a rule pack; expected an object with the fields",
+    ),
+    (
+        "verify two.jsonl",
+        "two.jsonl: is a file of Synthesis cases, not a report of safe-gate run; name a safe-gate.json",
+    ),
     ("score", "--batch: is not set"),
     ("eval", "--cases: is not set"),
     ("eval --cases nowhere*.jsonl", "nowhere*.jsonl: matches no file; correct the path or the pattern"),
@@ -154,6 +167,7 @@ USAGE = [
 def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(
     safe_gate: SafeGate, arguments: str, mention: str
 ) -> None:
+    write_cases(Path("two.jsonl"), turn("a"), turn("b"))
     said = refused(safe_gate(*arguments.split()), mention)
     assert said.splitlines()[-1].startswith("safe-gate: could not judge: 1 problem")
 
@@ -186,12 +200,27 @@ def test_a_file_name_cannot_break_a_line_or_speak_to_the_runner(safe_gate: SafeG
         ('{"a": 1}\u00a0', "there is more text after the value, at column 9"),
         ('{"a": 1\n', "c.json:1: is not valid JSON: it breaks off, at column 8"),
         ("", "c.json:1: is not valid JSON: it is empty"),
+        ('{"a": /1}', '"/" is not expected here, at column 7'),
         ('{"a": tru}', '"t" is not expected here, at column 7'),
     ],
 )
 def test_broken_json_is_explained_in_our_own_words(safe_gate: SafeGate, text: str, mention: str) -> None:
     Path("c.json").write_text(text, "utf-8")
     assert mention in safe_gate("validate", "c.json").err
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "place"),
+    [
+        ("c.jsonl", "// b\n{}\n", "1: is not valid JSON: {}, at column 1"),
+        ("p.json", '{"pack": "acme",\n"rules": []}  // b', "2: is not valid JSON: {}, at column 15"),
+        ("w.json", '{"waivers": [/* b */]}', "1: is not valid JSON: {}, at column 14"),
+    ],
+)
+def test_a_comment_outside_of_the_config_file_is_named(safe_gate: SafeGate, name: str, text: str, place: str) -> None:
+    Path(name).write_text(text, "utf-8")
+    words = "there is a comment, which only the config file may have (remove it)"
+    assert f"{name}:{place.format(words)}\n" in safe_gate("validate", name).err
 
 
 def test_values_may_be_nested_a_hundred_deep_and_no_deeper() -> None:

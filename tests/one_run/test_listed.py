@@ -48,6 +48,7 @@ def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed
     assert log.index(counts[0]) < log.index(counts[1]) < log.index("│ t0 ") < log.index("\n  t0 (c.jsonl:1)")
     assert len(re.findall(r"\bt\d+\b", log)) == 2 * 10
     comment = Path("reports/safe-gate.md").read_text("utf-8")
+    assert "\n  ... and 50 more: see --verbose\n" in safe_gate("eval", "--cases", "c.jsonl").out
     by_rule = comment.index("\nBy rule: ")
     by_tag = "\nBy tag or archetype: <code>all</code> **60** · <code>even</code> **30** · <code>Auditor</code> **5**\n"
     assert by_rule < comment.index(by_tag) < comment.index("| 🔴 |")

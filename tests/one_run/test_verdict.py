@@ -59,7 +59,7 @@ def test_a_run_without_inputs_or_with_wrong_ones_says_what_to_pass_and_publishes
     safe_gate: SafeGate, monkeypatch: Patch
 ) -> None:
     ran = safe_gate("run")
-    assert "safe-batch or synthesis-cases: is not set, so there is nothing to judge" in ran.err
+    assert "safe-batch or synthesis-cases: is not set or empty, so there is nothing to judge" in ran.err
     found = report()
     assert (found["verdict"], found["safe_v0"], found["synthesis"]) == ("error", None, None)
     assert len(found["problems"]) == 1

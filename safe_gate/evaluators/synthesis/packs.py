@@ -411,7 +411,10 @@ def _unknown_rule_problems(off: Iterable[str], packs: Sequence[Pack]) -> Iterato
     known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
     for one in off:
         if one not in known:
-            yield _setting_problem("rules-off", one, f"matches no rule and no pack{suggestion(one, sorted(known))}")
+            words = f"matches no rule and no pack{suggestion(one, sorted(known))}"
+            yield _setting_problem(
+                "rules-off", one, f"{words}; correct the setting, or list the rules: safe-gate rules"
+            )
 
 
 _SIDES = {"user": ("applies", "not_in", "only_crisis_after", "void_after"), "assistant": ("for", "against")}

@@ -93,7 +93,7 @@ def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
         ('{"id": "a", "user": "Hi", "assistant": "b"}\n' * 2, (), "cases.jsonl:2: a: id: appears at cases.jsonl:1 too"),
         ("{", (), "cases.jsonl:1: is not valid JSON: it breaks off"),
         ("", ("--tags", "x"), "--tags: means nothing for an update"),
-        ("", ("--out", "o.jsonl"), "--out: and --update exclude each other"),
+        ("", ("--out", "o.jsonl"), "command line: --out and --update exclude each other"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_updated_is_kept(
@@ -108,5 +108,5 @@ def test_a_file_that_cannot_be_updated_is_kept(
 
 def test_one_of_out_and_update_is_needed(safe_gate: SafeGate) -> None:
     recorded(("a", "Hi", "New."))
-    assert "--out: and --update are missing; name a file" in safe_gate("import", "in.jsonl").err
+    assert "command line: names no file to write; set --out, or --update\n" in safe_gate("import", "in.jsonl").err
     assert "--update: names in.jsonl, which is imported" in safe_gate("import", "in.jsonl", "--update", "in.jsonl").err
