@@ -277,12 +277,13 @@ def _group_firsts(named: Sequence[Sequence[tuple[int, str]]]) -> list[str]:
 def measure_gains(
     cases: Sequence[Case], checks: Sequence[str], today: Rules, taught: Callable[[Sequence[Case]], Rules]
 ) -> tuple[Gain, ...]:
-    """Return the gain of each check with labels, over all parts of the cases.
+    """Return the gain of each check with labels, over all parts of the cases; none of a single part.
 
     `today` are the rules without learned ones; `taught` returns the rules that some cases teach.
     """
     seen: dict[str, set[tuple[str, bool | None, bool, bool]]] = {check: set() for check in checks}
-    for part in split_cases(cases, checks):
+    parts = split_cases(cases, checks)
+    for part in parts if len(parts) > 1 else ():
         left_out = {case.id for case in part}
         tomorrow = taught([case for case in cases if case.id not in left_out])
         for case in part:
@@ -348,10 +349,13 @@ def _lesson_lines(cases: Sequence[Any], rows: Sequence[LearnedPhrase], gains: Se
         yield Table(("Phrase", "Group", "Clauses"), "<<>", tuple(shown))
     yield f"{plural(len(rows), 'rule')} learned"
     if gains:
-        header = ("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth")
+        header = ("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Result")
         yield Table(header, "<>>>>>><", tuple(map(_gain_row, gains)))
         yield "Before: labels that agree with today's rules. After: with learned rules, cross-validated."
         yield "In brackets: 95 % Wilson intervals."
+    elif rows and len(split_cases(cases)) == 1:
+        reason = "all cases share a message or a reply, or are too few, so none can be left out"
+        yield f"The gain cannot be measured: {reason}; add cases with another message and reply."
     replies = len({_texts(case)[1] for case in cases})
     if replies < len(cases):
         distinct = plural(replies, "distinct reply", "distinct replies")
@@ -382,4 +386,4 @@ def _is_worthwhile(gain: Gain) -> str:
     """
     if gain.after <= gain.before:
         return "no gain: do not use these rules"
-    return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
+    return "gain beyond chance" if gain.is_beyond_chance else "may be chance: label more cases"

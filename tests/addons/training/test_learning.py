@@ -40,7 +40,7 @@ def test_marked_clauses_teach_rows_that_are_shown_measured_written_and_used(safe
     for words in ("12 of 12", "rule learned", "Nothing is written without --out FOLDER."):
         assert words in shown.out
     (gained,) = (line for line in shown.out.splitlines() if CHECK in line)
-    assert "│ +50.0 │    12 │      0 │ gain" in gained
+    assert "│ +50.0 │    12 │      0 │ gain beyond chance" in gained
     assert not Path("own").exists()
     assert f"Written: {LEARNED}\n" in safe_gate(*TRAIN, "--out", "own").out
     first = LEARNED.read_bytes()
@@ -55,6 +55,17 @@ def test_marked_clauses_teach_rows_that_are_shown_measured_written_and_used(safe
     known = safe_gate(*TRAIN, "--rules", "own/*.json")
     assert known.out.startswith("0 rules learned\n")
     assert "Nothing is written: no rule is learned." in known.out
+
+
+def test_no_gain_is_measured_where_all_cases_share_a_message(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(case | {"user": "Where is it?"} for case in marked()))
+    shown = safe_gate(*TRAIN)
+    assert (
+        "The gain cannot be measured: all cases share a message or a reply, or are too few, so none can be left out; "
+        in shown.out
+    )
+    assert "Gain" not in shown.out
+    assert "do not use" not in shown.out
 
 
 def test_what_stands_outside_of_marks_speaks_against_a_phrase(safe_gate: SafeGate) -> None:
