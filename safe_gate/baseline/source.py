@@ -29,6 +29,7 @@ from safe_gate.github import OF_A_HEAD, Api, Context, Effects, is_merge_of_event
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import input_paths, pattern_settings
 from safe_gate.inputs.commit_files import (
+    NO_GIT,
     Clone,
     Commit,
     CommitFiles,
@@ -50,6 +51,7 @@ from safe_gate.settings import Settings
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
 _FETCH = "fetch the whole commit into the clone (actions/checkout with fetch-depth: 0 and no filter, or git fetch)"
+_INSTALL = f"install git, and if the clone lacks the commit, {_FETCH}"
 T = TypeVar("T")
 
 
@@ -132,10 +134,11 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
         try:
             return sources.ask(question)
         except Missing as missing:
-            words = f"is commit {ref}, which cannot be read ({missing}); {_FETCH}"
+            advice = _advice(missing)
+            words = f"is commit {ref}, which cannot be read ({missing}); {advice}"
             if spec != "base":
                 checked.refuse_folder(Path(spec))
-                words = f"is neither a .json file nor a readable commit ({missing}); {_FETCH}, or correct the name"
+                words = f"is neither a .json file nor a readable commit ({missing}); {advice}, or correct the name"
             raise unavailable(spec, words) from None
 
     def read(file: Entry, into: BinaryIO, most: int) -> None:
@@ -278,6 +281,10 @@ class _Sources:
         return Contents(self.connect(), self.context.repository)
 
 
+def _advice(missing: Missing) -> str:
+    return _INSTALL if NO_GIT in str(missing) else _FETCH
+
+
 def _base_commit(sources: _Sources) -> tuple[str, str]:
     """Return the base commit of an event, and why it is that one. Raises CannotJudge if nobody can say.
 
@@ -291,7 +298,7 @@ def _base_commit(sources: _Sources) -> tuple[str, str]:
     try:
         parents = sources.ask(lambda source: source.commit(context.sha).parents)
     except Missing as missing:
-        words = f"is a parent of the merge commit {context.sha}, which cannot be read ({missing}); {_FETCH}"
+        words = f"depends on the parents of commit {context.sha}, which cannot be read ({missing}); {_advice(missing)}"
         raise unavailable("base", words) from None
     if len(parents) == 2 and parents[1] == context.head_sha:
         return parents[0], "first parent of the merge commit"

@@ -144,9 +144,9 @@ def changed_and_gone(report: Report) -> tuple[list[Phrase], list[Phrase]]:
         except CannotJudge as error:
             sha256, why = "", error.problems[0].message
         if not sha256:
-            gone.append((Untrusted(file.path), f" {why}; the report read SHA-256 {file.sha256}"))
+            gone.append((Untrusted(file.path), f" {why}; the report read SHA-256 {file.sha256[:12]}"))
         elif sha256 != file.sha256:
-            gives = f" has changed: its SHA-256 is {sha256}, the report read {file.sha256}"
+            gives = f" has changed: its SHA-256 is {sha256[:12]}, the report read {file.sha256[:12]}"
             changed.append((Untrusted(file.path), gives))
     return changed, gone
 

@@ -117,7 +117,7 @@ def github_facts(context: Context, folder: str, *, has_token: bool) -> Facts:
         ("repository", Untrusted(context.repository) if context.repository else "none"),
         ("pull request", _pull_request(context) + ", from a fork" * context.from_fork),
         ("base commit", Untrusted(f"{base}, of the event") if (base := context.subject.base_sha) else "unknown"),
-        ("working folder", Untrusted(folder) if folder else "the repository's root"),
+        ("working folder", Untrusted(folder) if folder else "the repository's root, or in no repository"),
         ("API", Untrusted(context.api_url)),
         ("token", given if has_token else "none"),
     ]

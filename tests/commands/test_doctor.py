@@ -102,6 +102,7 @@ def test_the_doctor_shows_what_is_known_of_the_tokens_permissions(
     assert (found["event"], found["pull request"], found["token"]) == (event, number, token)
     assert (found["commit"], found["base commit"]) == (HEAD, "unknown" if event == "push" else f"{BASE}, of the event")
     assert ("GitHub will refuse it" in found["comment"]) is (token == READ_ONLY)
+    assert found["working folder"] == "the repository's root, or in no repository"
     if event == "push":
         assert found["comment"] == "always, on the open pull request with this head, if any"
 

@@ -193,15 +193,29 @@ def test_a_commit_that_is_no_merge_of_the_events_head_leaves_the_events_base(
     assert report()["provenance"]["base"]["commit"] == pull.named
 
 
-@pytest.mark.parametrize("options", [("--depth=1",), ("--filter=blob:none",), ("no git",)])
+FETCH = "fetch the whole commit into the clone (actions/checkout with fetch-depth: 0 and no filter"
+
+
+@pytest.mark.parametrize(
+    ("options", "advice"),
+    [
+        (("--depth=1",), FETCH),
+        (("--filter=blob:none",), FETCH),
+        (("no git",), "base: depends on the parents of commit "),
+        (("no git",), "contents: read); install git, and if the clone lacks the commit, fetch"),
+    ],
+)
 def test_where_the_base_is_missing_there_is_advice(
-    options: tuple[str, ...], safe_gate: SafeGate, pull: Pull, clone: Callable[..., None], in_actions: InActions
+    options: tuple[str, ...],
+    advice: str,
+    safe_gate: SafeGate,
+    pull: Pull,
+    clone: Callable[..., None],
+    in_actions: InActions,
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"), turn("c"), turn("d"))
     git("add", "--all")
     changed = git("commit-tree", "-m", "x", "-p", pull.main, "-p", pull.head, git("write-tree"))
     clone(changed, *options)
     in_actions(payload=pull.payload, GITHUB_SHA=changed, **{"INPUT_GITHUB-TOKEN": ""})
-    refused(
-        safe_gate(*RUN), "fetch the whole commit into the clone (actions/checkout with fetch-depth: 0 and no filter"
-    )
+    refused(safe_gate(*RUN), advice)
