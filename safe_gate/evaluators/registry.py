@@ -31,6 +31,7 @@ GROUP = "safe_gate.evaluators"
 
 _NAME = re.compile("[a-z][a-z0-9_]*")
 _COMMANDS = {file.stem.rstrip("_") for file in Path(__file__).parents[1].joinpath("commands").glob("[!_]*.py")}
+_GROUPS = "groups"  # the field of `Settings` with the settings of evaluators
 _TAKEN = _COMMANDS | {
     *("all", "comparison", "gate", "provenance", "rules", "setting", "rule", "waiver", "waivers", "weakened")
 }
@@ -83,6 +84,9 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
     own, form = evaluator.settings.model_fields, evaluator.input
     others = {setting: one.name for one in known.values() for setting in one.settings.model_fields}
     yield from (f"has the setting {one}, which is one of {others[one]}" for one in sorted(own.keys() & others.keys()))
+    yield from (f"has the setting {one} without a default" for one, field in own.items() if field.is_required())
+    if _GROUPS in own:
+        yield f"has the setting {_GROUPS}, which is taken"
     yield from (f"has input from the setting {one}, which its settings lack" for one in form.settings if one not in own)
     kinds = [form.kind, form.outputs_kind] if isinstance(form, Documents) else [form.kind]
     named = {one.name for one in form.kinds}

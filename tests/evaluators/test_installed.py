@@ -303,6 +303,18 @@ class Unlimited(Group):
     json_cases: Annotated[Texts, Names("inputs")] = ()
 
 
+class Required(Unlimited):
+    """Settings of which one has to be set."""
+
+    need: Annotated[str, Names("gate")]
+
+
+class Grouped(Unlimited):
+    """Settings with the name of the field that holds those of all evaluators."""
+
+    groups: Annotated[Texts, Names("gate")] = ()
+
+
 def load_example() -> Any:
     spec = importlib.util.spec_from_file_location("example_json", EXAMPLE / "safe_gate_json" / "__init__.py")
     assert spec
@@ -342,6 +354,8 @@ BESIDE_OTHERS: Mapping[str, tuple[object, str]] = {
     "FORMLESS": (example(part=JSON.part._replace(schema={})), "has no schema part"),
     "WITHOUT_OUTPUTS": (example(input=DOCUMENTS), "has no json-output among its kinds"),
     "UNLIMITED": (example(settings=Unlimited), "has the rule min-json-pass-rate, but no setting min_json_pass_rate"),
+    "REQUIRED": (example(settings=Required), "has the setting need without a default"),
+    "GROUPED": (example(settings=Grouped), "has the setting groups, which is taken"),
     "FOREIGN": (example(settings=object), "has settings that are no subclass of core.setting.Group"),
     "BORROWED": (ruled("max-unexpected-passes"), "has the rule max-unexpected-passes, but no setting max_unexpected_passes"),
     "SHARED": (ruled("max-no-reply"), ""),
