@@ -127,7 +127,7 @@ def _internal_error(
 
         options = _command.reporting_options(_command.peeked(argv), environ)
         shown = problem if options.text == "full" else shown
-        if _command.named(argv).refuses_aloud:
+        if _command.command_of(argv).refuses_aloud:
             return _command.refuse((problem,), options, _command.effects_of(environ, say, told))
     return _tell(shown, say, told)
 

@@ -166,10 +166,12 @@ def baseline_run(
         return BaselineRun(compared_report(base.report))
     there = snapshots.of(base).filtered_like(run)
     with base.placing():
-        return _scored(there, head, run, snapshots.effects.generated_at, texts=texts)
+        return _score_baseline(there, head, run, snapshots.effects.generated_at, texts=texts)
 
 
-def _scored(there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool) -> BaselineRun:
+def _score_baseline(
+    there: Snapshot, head: ComparedRun, run: Snapshot, generated_at: str, *, texts: bool
+) -> BaselineRun:
     before = rule_digests(there)
     own = ScoringMethod(texts="all" if texts else "", case_terms=True)
     found = measure.measure_all(there, generated_at, own)
@@ -266,7 +268,7 @@ def _unknown_names(old: ComparedRun, head: ComparedRun, protect: Sequence[str], 
 def describe(base: Baseline | None, spec: str, generated_at: str) -> BaselineFacts:
     """Return what a baseline, by the name `spec`, is called in the report, and how old it is."""
     if base is None:
-        return BaselineFacts(spec, "", "", None)
+        return BaselineFacts(spec, commit="", made_at="", age_days=None)
     age = None
     if base.made_at:
         age = max(0, (datetime.fromisoformat(generated_at) - datetime.fromisoformat(base.made_at)).days)

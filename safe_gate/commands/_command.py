@@ -127,7 +127,7 @@ class Call(NamedTuple):
         It is an annotation if the command reports to GitHub and runs there.
         """
         text = "" if options.config else checked.parent_config_warning()
-        if text and named([self.command]).refuses_aloud and self.effects.context.in_actions:
+        if text and command_of([self.command]).refuses_aloud and self.effects.context.in_actions:
             from safe_gate.github.runner_files import Annotation  # most runs have no such file
 
             self.effects.out(Annotation("warning", text, "SAFE Gate").command())
@@ -152,14 +152,15 @@ def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: d
         return command.main(Call(name, arguments, flags, environ, effects))
     except CannotJudge as error:
         effects = effects or effects_of(environ, printed, told)
-        began = bool(name) or effects.context.in_actions  # otherwise no run with reports did
-        if named(argv).refuses_aloud and began:
+        has_parsed = bool(name)
+        began = has_parsed or effects.context.in_actions  # otherwise no run with reports did
+        if command_of(argv).refuses_aloud and began:
             options = reporting_options(peeked(argv) | flags, environ)
             return refuse(error.problems, options, effects)
-        return complain(error.problems, effects, named(argv).verb)
+        return complain(error.problems, effects, command_of(argv).verb)
 
 
-def named(argv: Sequence[str]) -> Command:
+def command_of(argv: Sequence[str]) -> Command:
     """Return the command that a command line names, `NO_COMMAND` for none of ours."""
     return commands.module(argv[0]).COMMAND if argv and argv[0] in commands.names() else NO_COMMAND
 
@@ -346,7 +347,8 @@ def all_commands(*, are_whole: bool = False) -> argparse.ArgumentParser:
     return parser
 
 
-_MOST_SHOWN = 25  # flags for settings; of a command with more, `--help` shows those that people use
+_MOST_SHOWN = 25
+"""A command with more flags for settings than this shows in `--help` those that people use."""
 
 
 def _parser(name: str, command: Command, *, is_whole: bool) -> _Parser:

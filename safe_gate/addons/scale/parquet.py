@@ -16,8 +16,11 @@ from safe_gate.model.problems import reason
 if TYPE_CHECKING:
     import pyarrow
 
-_BYTES = 1 << 20  # of a file or batch that memory holds
-_MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100  # bytes that pages may hold in any case, and times their packed size
+_BYTES = 1 << 20
+"""The bytes of a file or a batch that memory holds at once."""
+
+_MOST_UNPACKED, _MOST_RATIO = 128 << 20, 100
+"""The bytes that pages may hold in any case, and how many times their packed size."""
 
 
 class NotReadable(Exception):

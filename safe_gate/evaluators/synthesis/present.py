@@ -148,7 +148,9 @@ def _notes(part: Part) -> Iterator[Phrase]:
     yield from naming_sentence(summary.disguised, "reply has", "replies have", _DISGUISED, disguised)
     if count := summary.not_english:
         is_judged = any(case.checks[name].applicable for case in results for name in case.unread_checks)
-        words = "not in English, which the checks cannot read" + "; profile spec judges them anyway" * is_judged
+        words = "not in English, which the checks cannot read" + (
+            "; profile spec judges them anyway" if is_judged else ""
+        )
         foreign = (case.id for case in results if case.unread_checks)
         yield from naming_sentence(count, "case is", "cases are", words, foreign)
     if never := [f"`{name}`" for name in DEFAULT_CHECKS if name not in summary.by_check]:
