@@ -451,9 +451,12 @@ class Walker:
 
     def ending(self, words: Sequence[str], end: int) -> PhraseHit | None:
         """Return a phrase that ends right before a token of a sentence, the shortest one, if one does."""
-        walk = _Walk((*words, END), self._meanings)
+        walk = _Walk((*words[: end + 1], END), self._meanings)
         for start in reversed(range(end)):
-            for at, phrase, back in walk.ends(self._begin_after(words, start), start):
+            begin = self._begin_after(words, start)
+            if begin.is_plain and after(begin, walk.meanings[start]) is None:
+                continue  # as most do
+            for at, phrase, back in walk.ends(begin, start):
                 if at - back == end:
                     return PhraseHit(phrase, start, end)
         return None
