@@ -57,8 +57,7 @@ def main(call: Call) -> int:
     options, effects, arguments = call.options(), call.effects, call.arguments
     kind, approved, target = "report", _baseline, options.baseline
     if (named := arguments["waiver_file"]) is not None:
-        kind, approved = "waivers", _waivers
-        target = named or options.waivers or checked.beside_config(WAIVERS_FILE, options.config)
+        kind, approved, target = "waivers", _waivers, checked.waivers_path(named or options.waivers, options.config)
     elif arguments["ids"] or arguments["expires"]:
         raise CannotJudge.at("command line", "has --id or --expires, which need --waivers", Code.USAGE)
     own = Path(options.report_dir) / "safe-gate.json"

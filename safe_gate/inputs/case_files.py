@@ -21,7 +21,7 @@ from safe_gate.inputs.disk import HERE, display_path
 from safe_gate.inputs.globs import MatchedFiles
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.settings import CONFIG_FILES, WAIVERS_FILE, Settings
+from safe_gate.settings import CONFIG_FILES, Settings
 
 
 def pattern_settings() -> Iterator[tuple[str, str]]:
@@ -140,9 +140,8 @@ def _match_pattern(files: CaseFiles, form: Documents, own: Set[str], pattern: st
 def input_paths(options: Settings) -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, and where outputs may lie beside documents."""
     configs = (options.config,) if options.config else CONFIG_FILES
-    yield from map(
-        Path, ("", *configs, options.waivers or checked.beside_config(WAIVERS_FILE, options.config), options.baseline)
-    )
+    waivers = checked.waivers_path(options.waivers, options.config)
+    yield from map(Path, ("", *configs, waivers, options.baseline))
     yield from globs.expand_on_disk(options.shards)[0]
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, _ in pattern_settings():

@@ -344,12 +344,17 @@ def line_finder(text: str, paths: Iterable[Sequence[str | int]] | None = None) -
     return line_of
 
 
+def waivers_path(path: str, config: str) -> str:
+    """Return the path of the waivers: the one that was given, else that beside the config file."""
+    return path or beside_config(WAIVERS_FILE, config)
+
+
 def read_waivers(path: str, config: str = "", *, root: FilePath = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
     """Return the file of waivers and what it holds, or None if none was named and none is beside the config file.
 
     Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
     """
-    file = root / (path or beside_config(WAIVERS_FILE, config))
+    file = root / waivers_path(path, config)
     if not (path or exists(file)):
         return None
     name = display_path(file)
