@@ -29,7 +29,6 @@ from safe_gate.github import OF_A_HEAD, Api, Context, Effects, is_merge_of_event
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import input_paths, pattern_settings
 from safe_gate.inputs.commit_files import (
-    NO_GIT,
     Clone,
     Commit,
     CommitFiles,
@@ -38,6 +37,7 @@ from safe_gate.inputs.commit_files import (
     FilePath,
     Missing,
     Repository,
+    git_program,
     unavailable,
 )
 from safe_gate.inputs.disk import HERE
@@ -134,11 +134,10 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
         try:
             return sources.ask(question)
         except Missing as missing:
-            advice = _advice(missing)
-            words = f"is commit {ref}, which cannot be read ({missing}); {advice}"
+            words = f"is commit {ref}, which cannot be read ({missing}); {_advice()}"
             if spec != "base":
                 checked.refuse_folder(Path(spec))
-                words = f"is neither a .json file nor a readable commit ({missing}); {advice}, or correct the name"
+                words = f"is neither a .json file nor a readable commit ({missing}); {_advice()}, or correct the name"
             raise unavailable(spec, words) from None
 
     def read(file: Entry, into: BinaryIO, most: int) -> None:
@@ -281,8 +280,9 @@ class _Sources:
         return Contents(self.connect(), self.context.repository)
 
 
-def _advice(missing: Missing) -> str:
-    return _INSTALL if NO_GIT in str(missing) else _FETCH
+def _advice() -> str:
+    """Return what makes a commit readable."""
+    return _FETCH if git_program() else _INSTALL
 
 
 def _base_commit(sources: _Sources) -> tuple[str, str]:
@@ -298,7 +298,7 @@ def _base_commit(sources: _Sources) -> tuple[str, str]:
     try:
         parents = sources.ask(lambda source: source.commit(context.sha).parents)
     except Missing as missing:
-        words = f"depends on the parents of commit {context.sha}, which cannot be read ({missing}); {_advice(missing)}"
+        words = f"depends on the parents of commit {context.sha}, which cannot be read ({missing}); {_advice()}"
         raise unavailable("base", words) from None
     if len(parents) == 2 and parents[1] == context.head_sha:
         return parents[0], "first parent of the merge commit"
@@ -481,7 +481,7 @@ def refuse_comparison_with_itself(baseline: str) -> None:
 def refuse_narrower_filter(base: Baseline, settings: Mapping[str, Any]) -> None:
     """Raise CannotJudge for a report whose filter may have left out cases of a run with other settings.
 
-    Such a case would look new, whatever the baseline would have said of it.
+    The comparison would take such a case for a new one, even if it got worse.
     """
     made = base.report
     if made is None:
@@ -490,8 +490,9 @@ def refuse_narrower_filter(base: Baseline, settings: Mapping[str, Any]) -> None:
     narrower = ["tag"] if leaves_out_more(was.get("tag", ()), settings["tag"]) else []
     choosing = [one.input.case_filter.setting for one, _ in parts_of(made.parts) if one.input.case_filter]
     narrower += [one for one in choosing if was[one] not in ("", settings[one])]
-    for name in narrower:
-        filters = " ".join(map(quote, was[name] if isinstance(was[name], list) else [was[name]]))
+    if narrower:
+        name, given = narrower[0], was[narrower[0]]
+        filters = " ".join(map(quote, given if isinstance(given, list) else [given]))
         words = f"was written with {name.replace('_', '-')} {filters}, which may leave out cases that this run judges"
         raise unavailable(base.name, f"{words}; set the same filter, or approve a report without it as the baseline")
 

@@ -136,15 +136,16 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
 
     judged_by = () if options.shard else (waivers, partial(_recordings, options), partial(_baseline, options, effects))
+    beside: Facts = []  # what is judged besides the cases
     for facts_of in judged_by:  # a shard has no verdict
         try:
-            facts += facts_of()
+            beside += facts_of()
         except CannotJudge as error:
             problems += sides.redact_problems(error.problems, options.text)
-    judges_more = options.on_weakened == "fail" or options.policy_ref == "base"
-    judges_more |= not {"waivers", "recordings", "baseline"}.isdisjoint(name for name, _ in facts)
-    if judged_by and not problems and not judges_more:
+    are_cases_alone = not beside and options.on_weakened != "fail" and options.policy_ref != "base"
+    if judged_by and not problems and are_cases_alone:
         problems += _no_rule(side)
+    facts += beside
     return facts, [*dict.fromkeys(checked.place_in_config(problems, options.config))]
 
 

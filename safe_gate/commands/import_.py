@@ -137,9 +137,10 @@ def _check_target(arguments: Mapping[str, Any]) -> None:
     """Raise CannotJudge if the file to write is one that is read, or holds something that it would lose."""
     out, update = arguments["out"], arguments["update"]
     flag, path = ("--update", update) if update else ("--out", out)
-    if bool(out) == bool(update):
-        words = "--out and --update exclude each other; leave one out" if out else "names no file to write; set --out"
-        raise CannotJudge.at("command line", f"{words}{'' if out else ', or --update'}", Code.USAGE)
+    if out and update:
+        raise CannotJudge.at("command line", "--out and --update exclude each other; leave one out", Code.USAGE)
+    if not path:
+        raise CannotJudge.at("command line", "names no file to write; set --out, or --update", Code.USAGE)
     if path == disk.DASH and not update:
         return
     if disk.is_any_of(path, globs.expand_on_disk(arguments["sources"])[0]):

@@ -28,8 +28,6 @@ from typing import IO, BinaryIO, NamedTuple, Protocol
 from safe_gate.model import record
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
-NO_GIT = "git is not installed"
-
 LFS_POINTER = b"version https://git-lfs.github.com/spec/"
 """The first bytes of a pointer file of Git LFS."""
 
@@ -326,11 +324,15 @@ def _id_of(ref: str) -> str:
     return _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
 
 
+def git_program() -> str | None:
+    """Return the path of git, None if it is not installed."""
+    return shutil.which("git")
+
+
 def _git(*arguments: str, data: bytes = b"", into: IO[bytes] | None = None) -> bytes:
     """Return the output of a git command, empty if it is written `into` a file. Raises Missing if the command fails."""
-    program = shutil.which("git")
-    if program is None:
-        raise Missing(NO_GIT)
+    if (program := git_program()) is None:
+        raise Missing("git is not installed")
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
     try:
         done = subprocess.run(  # noqa: S603 - a list, no shell; what a user wrote stands behind --end-of-options

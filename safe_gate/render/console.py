@@ -143,10 +143,11 @@ def verdict_line(report: Report, *, names_rules: bool = False) -> str:
     A rule that several evaluators or groups break is named once, with how often.
     """
     broken = Counter(map(rule_name, report.broken())) if names_rules else Counter()
-    named = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in broken.items())
+    names = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in broken.items())
+    named = f": {names}" if names else ""
     waived = len(report.waivers.applied) if report.waivers else 0
     beside = f"; {plural(waived, 'waiver')} in force" if waived else ""
-    return f"Gate: {report.verdict.upper()} ({rules_summary(report)}{': ' * bool(named)}{named}{beside})"
+    return f"Gate: {report.verdict.upper()} ({rules_summary(report)}{named}{beside})"
 
 
 def outcomes_table(rules: Sequence[RuleOutcome]) -> str:

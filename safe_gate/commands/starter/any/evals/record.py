@@ -70,7 +70,8 @@ def main() -> int:
             print(f"{path.name}: {len(rows)} written")
         said.pop("", None)
         for words, places in said.items():
-            print(f"{words}: {len(places)} ({', '.join(places[:10])}{', ...' * (len(places) > 10)})")
+            shown = [*places[:10], *(["..."] if places[10:] else [])]
+            print(f"{words}: {len(places)} ({', '.join(shown)})")
     except NotImplementedError as error:
         print(f"record.py: fill in the function {error} first; nothing is written", file=sys.stderr)
         return 1
