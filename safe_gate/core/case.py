@@ -36,13 +36,50 @@ class CaseFilter(NamedTuple):
     field: str
 
 
+class Exchange(NamedTuple):
+    """A recorded exchange of another tool, as `import` reads it.
+
+    `id` is "" without one; then `stand_in` follows from the message. `message` is text, or the messages of a
+    conversation before the reply. `reply` is text, or any JSON value if the evaluator wants it parsed. `tags` and
+    `checks` are for its line. `extra` holds the other fields of its format.
+    """
+
+    id: str
+    stand_in: str
+    message: str | Sequence[Mapping[str, str]]
+    reply: Any
+    tags: Sequence[str]
+    checks: Sequence[str]
+    extra: Mapping[str, Any]
+
+
+class Imports(NamedTuple):
+    """The output of `import` for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
+
+    `makes` is what the lines are. `fields` are those that a mapping may fill, `sides` those that it must fill. `line`
+    makes a line of an exchange; its reply `is_parsed` if it is JSON text. A record may have the fields of `keeps`
+    itself: its line keeps them. `output` has the fields of a reply that is an object, each with whether a text of it
+    is parsed too.
+    """
+
+    file: str
+    makes: str
+    kind: str
+    sides: tuple[str, ...]
+    fields: tuple[str, ...]
+    line: Callable[[Exchange], JsonObject]
+    is_parsed: bool = False
+    keeps: frozenset[str] = frozenset()
+    output: Mapping[str, bool] = MappingProxyType({})
+
+
 class Lines(NamedTuple):
     """Files of lines or Parquet rows. Each is a JSON object: one case and its recorded output.
 
     `setting` is the option that names the files, `kind` the schema of a line, `plural` what the cases are called.
     `kinds` describes the kind, and `id_key` is the key of the id. The texts under the keys `reads` are held to the
     bound `bounds.text`; `read_as_one` yields others, each with its place, that share one bound. `case_filter` may leave
-    cases out.
+    cases out. `imports` is what `import` writes, None for nothing.
     """
 
     setting: str
@@ -53,6 +90,7 @@ class Lines(NamedTuple):
     reads: tuple[str, ...] = ()
     read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
     case_filter: CaseFilter | None = None
+    imports: Imports | None = None
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -81,6 +119,7 @@ class Documents(NamedTuple):
     reads: tuple[str, ...] = ()
     read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
     case_filter: CaseFilter | None = None
+    imports: Imports | None = None
 
     @property
     def settings(self) -> tuple[str, ...]:
@@ -186,43 +225,6 @@ class OwnFile(NamedTuple):
     def place(self, *path: str | int) -> Place:
         """Return the place of a value, or of the object that lacks it."""
         return Place(self.path, self.line_of(path))
-
-
-class Exchange(NamedTuple):
-    """A recorded exchange of another tool, as `import` reads it.
-
-    `id` is "" without one; then `stand_in` follows from the message. `message` is text, or the messages of a
-    conversation before the reply. `reply` is text, or any JSON value if the evaluator wants it parsed. `tags` and
-    `checks` are for its line. `extra` holds the other fields of its format.
-    """
-
-    id: str
-    stand_in: str
-    message: str | Sequence[Mapping[str, str]]
-    reply: Any
-    tags: Sequence[str]
-    checks: Sequence[str]
-    extra: Mapping[str, Any]
-
-
-class Imports(NamedTuple):
-    """The output of `import` for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
-
-    `makes` is what the lines are. `fields` are those that a mapping may fill, `sides` those that it must fill. `line`
-    makes a line of an exchange; its reply `is_parsed` if it is JSON text. A record may have the fields of `keeps`
-    itself: its line keeps them. `output` has the fields of a reply that is an object, each with whether a text of it
-    is parsed too.
-    """
-
-    file: str
-    makes: str
-    kind: str
-    sides: tuple[str, ...]
-    fields: tuple[str, ...]
-    line: Callable[[Exchange], JsonObject]
-    is_parsed: bool = False
-    keeps: frozenset[str] = frozenset()
-    output: Mapping[str, bool] = MappingProxyType({})
 
 
 class PackFact(NamedTuple):

@@ -19,7 +19,6 @@ from safe_gate.core.case import (
     CaseAt,
     Documents,
     Grouping,
-    Imports,
     Lines,
     OwnFile,
     PartShape,
@@ -70,9 +69,6 @@ class Evaluator(Protocol):
 
     input: Lines | Documents
     """Its input files."""
-
-    imports: Imports | None = None
-    """What `import` writes for it, None for nothing."""
 
     part: PartShape
     """The shape of its part of the report."""

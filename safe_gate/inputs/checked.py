@@ -178,8 +178,8 @@ def wrong_kind_problem(name: str, kind: str, value: Any) -> Problem | None:
 def not_of_kind_problem(name: str, kind: str, value: Any = None) -> Problem:
     """Return the problem of a file that is not of a kind, with a fix. `value` is its first object, if known."""
     owner, words = OWNERS[kind], f"is not {_FILES[kind].file}"
-    if owner.imports:
-        words += f"; convert it: safe-gate import {shlex.quote(name)} --out {owner.imports.file}"
+    if imports := owner.input.imports:
+        words += f"; convert it: safe-gate import {shlex.quote(name)} --out {imports.file}"
         words += "" if kind == OF_CASES[0] else f" --evaluator {owner.name}"
     return wrong_kind_problem(name, kind, value) or Problem(Place(name), words)
 

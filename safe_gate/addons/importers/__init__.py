@@ -1,6 +1,7 @@
 """Converts what other tools recorded into cases or outputs: `safe-gate import`."""
 
-from safe_gate.addons.importers.entries import BY_DEFAULT, IMPORTING, Request, Update, to_json_line
+from safe_gate.addons.importers.entries import BY_DEFAULT, Request, Update, to_json_line
+from safe_gate.addons.importers.fields import IMPORTING
 from safe_gate.addons.importers.reading import import_files, number_repeated_ids, parse_mapping
 
 __all__ = [

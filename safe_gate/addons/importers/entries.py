@@ -11,7 +11,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from safe_gate.addons.importers.fields import IDS, LABELS, OF_OTHERS, find_tags, top_fields, unused_fields
+from safe_gate.addons.importers.fields import IDS, IMPORTING, LABELS, OF_OTHERS, find_tags, top_fields, unused_fields
 from safe_gate.addons.importers.files import Record, RefusedRecord, RepeatedColumn, field_words, has_value, is_json
 from safe_gate.addons.importers.formats import Format
 from safe_gate.addons.importers.messages import Sample, content_text, last_exchange, parse_embedded_json
@@ -24,9 +24,6 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
 AUTO = "auto"
-
-IMPORTING: Mapping[str, Imports] = {name: one.imports for name, one in EVALUATORS.items() if one.imports}
-"""What an import can make, by evaluator."""
 
 BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].input, Lines))
 """The evaluator whose cases an import makes by default: its lines hold whole cases."""

@@ -20,11 +20,14 @@ _PAIRS = (*product(
 """The names of the two sides of an exchange that are known, the first pair first."""
 
 IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
-_OUTPUTS = [one.imports.output for one in EVALUATORS.values() if one.imports and one.imports.output]
+IMPORTING = {name: one.input.imports for name, one in EVALUATORS.items() if one.input.imports}
+"""What an import can make, by evaluator."""
+
+_OUTPUTS = [one.output for one in IMPORTING.values() if one.output]
 _OF_OUTPUTS = frozenset(name for fields in _OUTPUTS for name in fields)
 """The fields of the outputs that evaluators read as objects."""
 
-KEPT = frozenset(name for one in EVALUATORS.values() if one.imports for name in one.imports.keeps)
+KEPT = frozenset(name for one in IMPORTING.values() for name in one.keeps)
 """The fields of a record that a case may keep."""
 
 LABELS = "expected"

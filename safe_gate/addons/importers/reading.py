@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate.addons.importers import files
-from safe_gate.addons.importers.entries import AUTO, IMPORTING, Request, prompt_of_line, sample_to_line, shorten_id
-from safe_gate.addons.importers.fields import LABELS, canonical_names, find_id, read_row, refuse_columns
+from safe_gate.addons.importers.entries import AUTO, Request, prompt_of_line, sample_to_line, shorten_id
+from safe_gate.addons.importers.fields import IMPORTING, LABELS, canonical_names, find_id, read_row, refuse_columns
 from safe_gate.addons.importers.files import (
     NO_RECORD,
     LeftOut,

@@ -221,17 +221,17 @@ class SafeV0(Evaluator):
         id_key="test_id",
         reads=("output", "expectations"),
         case_filter=CaseFilter("safe_concern", "concern_id"),
-    )
-    imports = Imports(
-        file="recorded.outputs.jsonl",
-        makes="recorded outputs",
-        kind="safe-output",
-        sides=("test_id", "output"),
-        fields=("id", "test_id", "output", "signals", "summary", "followup_questions"),
-        keeps=frozenset({"judged"}),
-        line=lambda one: {"test_id": one.id, "output": one.reply, **one.extra},
-        is_parsed=True,
-        output=MappingProxyType({"signals": True, "summary": False, "followup_questions": True}),
+        imports=Imports(
+            file="recorded.outputs.jsonl",
+            makes="recorded outputs",
+            kind="safe-output",
+            sides=("test_id", "output"),
+            fields=("id", "test_id", "output", "signals", "summary", "followup_questions"),
+            keeps=frozenset({"judged"}),
+            line=lambda one: {"test_id": one.id, "output": one.reply, **one.extra},
+            is_parsed=True,
+            output=MappingProxyType({"signals": True, "summary": False, "followup_questions": True}),
+        ),
     )
     commands = MappingProxyType({"score": (*SCORING_FLAGS, "report_dir")})
     part = PartShape(

@@ -290,15 +290,15 @@ class Synthesis(Evaluator):
         ),
         reads=("user", "assistant", "messages"),
         read_as_one=merged_messages,
-    )
-    imports = Imports(
-        file="cases.jsonl",
-        makes="cases",
-        kind="synthesis-case",
-        sides=("user", "assistant"),
-        fields=("id", "user", "assistant", "tags"),
-        line=_imported_case,
-        keeps=frozenset("checks expected turns context notes marks judged".split()) | {*KINDS},
+        imports=Imports(
+            file="cases.jsonl",
+            makes="cases",
+            kind="synthesis-case",
+            sides=("user", "assistant"),
+            fields=("id", "user", "assistant", "tags"),
+            line=_imported_case,
+            keeps=frozenset("checks expected turns context notes marks judged".split()) | {*KINDS},
+        ),
     )
     commands = MappingProxyType({"eval": (*SCORING_FLAGS, "jobs"), "rules": READING_FLAGS})
     part = PartShape(
