@@ -310,28 +310,36 @@ class _State(dict[_Meaning, "_State | None"]):
     behind `$`, which is no token. `gaps` are the gaps after it. `is_plain` says that it has neither.
     """
 
-    __slots__ = ("_automaton", "_targets", "ends", "gaps", "is_plain", "labels")
+    __slots__ = ("_automaton", "_more", "_targets", "ends", "gaps", "is_plain", "labels")
     __hash__, __eq__ = object.__hash__, object.__eq__  # type: ignore[assignment]
 
     def __init__(self, automaton: Automaton, places: Iterable[int]) -> None:
         super().__init__()
         network = automaton.network
         self._automaton = automaton
-        self._targets: dict[int, tuple[int, ...]] = {}  # tuples take half as much memory as lists
-        pairs = chain.from_iterable(map(network.places.row, places))
-        for label, target in zip(pairs, pairs, strict=True):
-            self._targets[label] = (*self._targets.get(label, ()), target)
-        self.ends = tuple({(end // 2, end % 2) for end in self._targets.pop(_ENDS, ())})
-        gaps = self._targets.pop(_GAPS, None)
+        pairs = [*chain.from_iterable(map(network.places.row, places))]
+        labels, targets = pairs[::2], pairs[1::2]
+        self._targets = dict(zip(labels, targets, strict=True))  # a place of each label: most have only one
+        self._more: dict[int, tuple[int, ...]] = {}  # the other places of a label
+        if len(self._targets) < len(labels):
+            for label, target in zip(labels, targets, strict=True):
+                if target != self._targets[label]:
+                    self._more[label] = (*self._more.get(label, ()), target)
+        self.ends = tuple({(end // 2, end % 2) for end in self._pop(_ENDS)})
+        gaps = self._pop(_GAPS)
         self.gaps = _Gaps(automaton, [tuple(network.gaps.row(gap)) for gap in gaps]) if gaps else None
         self.is_plain = not self.ends and not gaps
         self.labels = frozenset(self._targets)
 
+    def _pop(self, label: int) -> tuple[int, ...]:
+        return (self._targets.pop(label), *self._more.pop(label, ())) if label in self._targets else ()
+
     def __missing__(self, meaning: _Meaning) -> _State | None:
         automaton, found = self._automaton, None
         if not self.labels.isdisjoint(meaning):
-            leading = map(self._targets.__getitem__, self.labels & meaning)
-            found = automaton.state(chain.from_iterable(leading))
+            leading = self.labels & meaning
+            places = map(self._targets.__getitem__, leading)
+            found = automaton.state(chain(places, *map(self._more.__getitem__, self._more.keys() & leading)))
         if automaton.room:
             automaton.room -= 1
             self[meaning] = found
