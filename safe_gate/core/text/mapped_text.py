@@ -183,6 +183,10 @@ class Normalised:
             raise ValueError("an empty span has no place in the original")
         return self.starts[start], self.ends[end - 1]
 
+    def recorded(self, start: int, end: int) -> str:
+        """Return `text[start:end]` as it was recorded. Raises ValueError as `span` does."""
+        return self.original[slice(*self.span(start, end))]
+
     @property
     def folded(self) -> str:
         """`text` without regard to case and to blanks around it: copies of a text have the same."""

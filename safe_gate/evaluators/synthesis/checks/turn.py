@@ -348,13 +348,13 @@ class Turn:
     def _wrong_number(self, match: Match, check: Check) -> Match | None:
         """Return a number that is no help, if a match names a line or a number, and no number beside it is right."""
         here = match.clause[0]
-        if here in self._first_by_sentence("listed_number") or not self.rules.numbers.names(self._match_words(match)):
+        if here in self._first_by_sentence("listed_number") or not self.rules.numbers.names(self._match_text(match)):
             return None
         return next((held[here] for group in check.misled_by if here in (held := self._first_by_sentence(group))), None)
 
     def _telling_clause(self, match: Match) -> Match | None:
         """Return the clause by which the message tells what a match says: its sentence has all content words."""
-        said = content_stems(re.findall(r"\w+", self._match_words(match).lower()))
+        said = content_stems(re.findall(r"\w+", self._match_text(match).lower()))
         sentences, held = self.read("user").sentences, self._first_by_sentence("told").items()
         return next((told for at, told in held if said <= content_stems(sentences[at])), None)
 
@@ -365,7 +365,7 @@ class Turn:
         said = content_stems(words[start : clause_end(words, start)])
         held = (at for at, one in enumerate(asked.sentences) if len(one) <= _SHORT and said <= content_stems(one))
         at = next(held, -1) if len(said) > 1 else -1
-        return self.texts["user"].text[slice(*asked.bounds(at))].strip() if at >= 0 else ""
+        return self.texts["user"].recorded(*asked.bounds(at)).strip() if at >= 0 else ""
 
     def _first_by_sentence(self, group: str, since: int = 0) -> Mapping[int, Match]:
         """Return what is of a group since a character of its text, the first of each sentence by its number.
@@ -381,8 +381,12 @@ class Turn:
             self._held_of[group, since] = {match.clause[0]: match for match in reversed(live)}
         return self._held_of[group, since]
 
-    def _match_words(self, match: Match) -> str:
+    def _match_text(self, match: Match) -> str:
         return self.texts[self.rules.fields[match.rule.group]].text[match.start : match.end]
+
+    def _match_words(self, match: Match) -> str:
+        """Return a match as it was recorded, for a reader."""
+        return self.texts[self.rules.fields[match.rule.group]].recorded(match.start, match.end)
 
     def _hit(self, match: Match) -> Hit:
         field = self.rules.fields[match.rule.group]

@@ -223,7 +223,7 @@ class Book:
             if not rule.quoted and text.is_quoted(*span):
                 by = "quotation"
             elif by:
-                words = text.text[slice(*reading.span(number, *beside))]
+                words = text.recorded(*reading.span(number, *beside))
             found.setdefault(rule.group, []).append(Match(rule, *span, (number, clause), by, words))
         return found
 
