@@ -188,7 +188,7 @@ def test_a_drop_that_is_real_and_matters_fails_and_one_that_is_not_both_warns(
 
 
 def test_a_drop_of_fewer_than_three_cases_is_a_warning() -> None:
-    guards, share = Guards(alpha=1, min_drop=0.05), "SAFE v0: The share of cases labelled Pass falls by"
+    guards, share = Guards(alpha=1, min_drop=0.05), "SAFE v0: The share of cases that pass falls by"
     for worse, expected, words in (
         (2, (Status.WARN, set()), "10.0 points (2 cases worse, 0 better), fewer than 3 cases net (p 1)"),
         (3, (Status.FAIL, {"min-drop"}), "15.0 points (3 cases worse, 0 better), more than chance (p 0.5)"),
@@ -208,7 +208,7 @@ def test_a_drop_of_just_as_much_as_is_allowed_is_allowed(failing: int) -> None:
         guards = Guards(max_score_drop=limit)
         found, _, by = judged(base, head, guards)
         (message,) = [one.message for one in judge(found, guards) if "score" in one.rule]
-        assert (by, message) == (broken, f"SAFE v0: The share of cases labelled Pass falls by {words} allowed")
+        assert (by, message) == (broken, f"SAFE v0: The share of cases that pass falls by {words} allowed")
 
 
 def test_a_set_that_cannot_see_a_drop_says_so() -> None:

@@ -335,22 +335,22 @@ def allowed_misses(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any
 
 
 metrics = {
-    "pass": Metric("The share of cases labelled Pass", Test.SIGN),
+    "pass": Metric("The share of cases that pass", Test.SIGN),
     **{metric: Metric(metric, Test.SIGN_FLIP) for metric in METRICS},
 }
-"""The scores of an outcome: the label Pass as a yes or no, CR, AH and AC as they are."""
+"""The scores of an outcome: whether the case passes as a yes or no, CR, AH and AC as they are."""
 
 
 def outcome(result: Result) -> Outcome:
-    """Return the outcome of a result, for a comparison."""
-    label = result.label
+    """Return the outcome of a result, for a comparison. A case without a reply does not pass, whatever its label."""
+    passed = result.passed and not result.no_reply
     return Outcome(
         id=result.id,
-        passed=result.passed,
-        rank=RANKS[label],
-        words=label.value,
+        passed=passed,
+        rank=RANKS[result.label],
+        words="no reply" if result.no_reply else result.label.value,
         scores={
-            "pass": float(result.passed),
+            "pass": float(passed),
             **result.scores,
             **{name: float(one.passed) for name, one in result.judged.items()},
         },

@@ -219,15 +219,15 @@ metrics = {
 def outcome(case: Result) -> Outcome:
     """Return the outcome of a result, for a comparison.
 
-    A negative example is meant to fail. It is judged as a whole, and its checks are no metrics. A check that is not
-    applicable counts as passed, as in the specification.
+    A case without a reply does not pass, whatever its checks say. A negative example is meant to fail. It is judged as
+    a whole, and its checks are no metrics. A check that is not applicable counts as passed, as in the specification.
     """
-    as_expected, checks = case.is_as_expected, {} if case.is_negative_example else case.checks
+    as_expected, checks = case.is_as_expected and not case.no_reply, {} if case.is_negative_example else case.checks
     return Outcome(
         id=case.id,
         passed=as_expected,
         rank=int(as_expected),
-        words="passes" if case.passed else "fails",
+        words="no reply" if case.no_reply else "passes" if case.passed else "fails",
         scores={"as_expected": float(as_expected), **{name: float(one.passed) for name, one in checks.items()}},
         violations=frozenset(),
         groups=frozenset(case.tags),

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
+from tests.support.safe_v0 import asking, saying
 from tests.support.two_runs import ALL, BAD, broken, write
 from tests.support.weakening import configure
 
@@ -68,6 +69,33 @@ def test_a_negative_example_that_passes_is_named_as_one(safe_gate: SafeGate) -> 
     assert [lines[became + n][1:3] for n in (2, 4)] == [["Baseline", "This run"], ["nothing found", now]]
     assert [line[2] for line in lines if len(line) == 4].count(now) == 2
     assert safe_gate("compare", ".", base, *TURNS, "--verbose").out.count(f"│ {now} │") == 2
+
+
+@pytest.mark.parametrize("kind", ["report", "commit"])
+def test_a_case_that_loses_its_reply_newly_fails_though_no_check_does(safe_gate: SafeGate, kind: str) -> None:
+    def record(good: str, bad: str) -> None:
+        write_batch(Path("b.json"), safe_case("S", expectations=asking(), output=saying(summary=good, questions=[])))
+        negative = turn("N", assistant=bad, tags=["negative_example"])
+        write_cases(Path("c.jsonl"), turn("T", assistant=good, checks=["unverifiable_reassurance"]), negative)
+
+    record(GOOD, BAD)
+    base = commit()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    record(*["Internal Server Error"] * 2)
+    baseline = base if kind == "commit" else "old/safe-gate.json"
+    limits = ("--max-no-reply", "off", "--max-unexpected-failures", "2", "--protect", "S", "--protect", "T", *STRICT)
+    assert safe_gate("run", *ALL, "--baseline", baseline, *limits, "--report-dir", "new").code == 1
+    found = report("new/safe-gate.json")
+    names = {(rule["rule"], *rule["names"]) for rule in found["rules"] if not rule["passed"]}
+    assert names == {("protect", "S"), ("protect", "T"), ("max-regressions", "S"), ("max-regressions", "N", "T")}
+    changes = [one for name in ("safe_v0", "synthesis") for one in found["comparison"][name]["changes"]]
+    before = {"S": "Pass", "N": "fails", "T": "passes"}
+    assert {one["id"]: one["labels"] for one in changes} == {key: [one, one, "no reply"] for key, one in before.items()}
+    record(*["Bad Gateway"] * 2)
+    counts = {".": "0 newly failing, 0 fixed, 3 still failing", "old/safe-gate.json": "0 newly failing, 3 fixed"}
+    for head, words in counts.items():
+        done = safe_gate("compare", "new/safe-gate.json", head, *ALL, *STRICT)
+        assert (done.code, words in done.out) == (0, True), done.log
 
 
 @pytest.mark.parametrize(
