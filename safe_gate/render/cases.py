@@ -151,11 +151,10 @@ class ShownCase:
         yield from found
 
     def level(self, judgement: Judgement) -> str:
-        """Return error, warning or note: what breaks no rule is never an error, what is waived is a note."""
+        """Return error, warning or note: what breaks a rule is an error, what is waived is a note."""
         if judgement.by in self.waivers:
             return "note"
-        levels = ("error", "warning") if self.breaks else ("warning", "note")
-        return levels[judgement.severity is Severity.REVIEW]
+        return "error" if self.breaks else "note" if judgement.severity is Severity.REVIEW else "warning"
 
 
 def shown_cases(report: Report, parts: Iterable[ShownPart]) -> Iterator[ShownCase]:

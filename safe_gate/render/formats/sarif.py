@@ -106,15 +106,17 @@ def _first_results(results: Iterator[_Ranked]) -> tuple[list[str], int]:
 
 
 def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_Ranked]:
-    compared = {name for name in EVALUATORS if compared_part(view.report, name)}
+    parts = {name: compared_part(view.report, name) for name in EVALUATORS}
+    changed = {name: {*part.cases.changed_outputs} for name, part in parts.items() if part}
     place = count()
     for case in view.cases():
         name = case.evaluator.name
         for one in case.judgements_to_review():
             location = _location(case.result.place, view.origin.folder)
             result = _result(case, one, rules, location)
-            if compared:
-                result["baselineState"] = _STATES.get(case.change, "unchanged") if name in compared else "new"
+            if changed:
+                same = "updated" if case.result.id in changed.get(name, ()) else "unchanged"
+                result["baselineState"] = _STATES.get(case.change, same) if name in changed else "new"
             is_new, is_failing = case.change == NEWLY_FAILING, one.severity is Severity.FAILING
             rank = (one.by in case.waivers, not case.breaks, not is_new, not is_failing)
             yield rank, next(place), line(result)

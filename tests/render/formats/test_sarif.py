@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from safe_gate.render.formats import sarif as sarif_format
-from tests.support.cases import BAD, SILENT, Patch, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, GOOD, SILENT, Patch, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import ALL, read
 from tests.support.git import git
 from tests.support.judged_run import HALF, TWO_TERMS, properties
@@ -24,6 +24,8 @@ def test_sarif_has_what_somebody_must_see_to(judged: Any) -> None:
     )
     assert "suppressions" not in results["bad", "synthesis/topic_pivot"]
     assert results["bad", "synthesis/agency_language"]["level"] == "error"
+    assert results["reviewed", "safe_v0/AH"]["level"] == "error", "it counts for min-pass-rate"
+    assert results["feigned", "synthesis/case"]["level"] == "note", "it counts for no broken rule"
     place = results["bad", "synthesis/agency_language"]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "c.jsonl", "uriBaseId": "%SRCROOT%"}
     assert place["region"]["startLine"] == 2
@@ -82,6 +84,24 @@ def test_a_baseline_gives_each_result_a_state(safe_gate: SafeGate) -> None:
     changes = {"was bad": "still failing", "gets bad": "newly failing", "stays good": "", "added": "new case"}
     assert {row["id"]: row["change"] for row in found.csv} == changes
     assert properties(found, "gets bad")["since-baseline"] == "newly failing"
+
+
+def test_a_changed_reply_that_breaks_a_rule_is_an_error_and_not_unchanged(safe_gate: SafeGate) -> None:
+    french = "Je suis vraiment désolé pour cela. Voulez-vous en parler avec moi ?"
+    runs = {
+        "old": {"mute": GOOD, "silent": "", "still down": "Bad Gateway", "foreign": GOOD},
+        "new": {"mute": "", "silent": "", "still down": "Internal Server Error", "foreign": french},
+    }
+    for folder, replies in runs.items():
+        cases = (turn(id_, assistant=one, checks=["unverifiable_reassurance"]) for id_, one in replies.items())
+        write_cases(Path("c.jsonl"), *cases)
+        flags = ("--baseline", "old/safe-gate.json") if folder == "new" else ()
+        safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL, "--report-dir", folder, *flags)
+    found = {one["locations"][0]["logicalLocations"][0]["name"]: one for one in read("new").run["results"]}
+    states = {"mute": "new", "silent": "unchanged", "still down": "updated", "foreign": "updated"}
+    assert {name: (one["level"], one["baselineState"]) for name, one in found.items()} == {
+        name: ("error", state) for name, state in states.items()
+    }
 
 
 def test_sarif_keeps_to_what_github_shows(safe_gate: SafeGate, monkeypatch: Patch) -> None:
