@@ -258,8 +258,8 @@ class Finding(NamedTuple):
     """A case a reviewer should look at: what is wrong with it and the evidence for that.
 
     `news` says what is new since the baseline, and `before` is the evidence there, if there is one. `breaks` tells
-    whether a broken rule counts it. Cases to look at are counted by `causes` (what is wrong) and by `groups` (the
-    archetype or the tags).
+    whether a broken rule counts it. `doubts` are the evidence that no metric or check can tell, such as a missing
+    reply. Cases to look at are counted by `causes` (what is wrong) and by `groups` (the archetype or the tags).
     """
 
     case_id: Untrusted
@@ -272,6 +272,7 @@ class Finding(NamedTuple):
     breaks: bool = False
     causes: tuple[Cause, ...] = ()
     groups: tuple[str, ...] = ()
+    doubts: tuple[Phrase, ...] = ()
 
 
 HELD = 200

@@ -143,11 +143,14 @@ class ShownCase:
         return bool(self.finding and self.finding.breaks)
 
     def judgements_to_review(self) -> Iterator[Judgement]:
-        """Yield the judgements for a reviewer: those without a full pass, waived or not, or the whole case."""
+        """Yield the judgements for a reviewer: those without a full pass, waived or not.
+
+        Before them is the whole case if it leaves doubts, or if there are none.
+        """
         found = [] if self.excused_by else [one for one in self.judgements if one.severity]
-        if not found and self.finding:
-            what, severity = self.finding.what, self.finding.severity
-            found = [Judgement(WHOLE_CASE, what, severity, evidence=self.finding.evidence)]
+        if (finding := self.finding) and (finding.doubts or not found):
+            what, evidence = (self.outcome.words, finding.doubts) if found else (finding.what, finding.evidence)
+            yield Judgement(WHOLE_CASE, what, finding.severity, evidence=evidence)
         yield from found
 
     def level(self, judgement: Judgement) -> str:

@@ -150,8 +150,9 @@ def finding(case: Result) -> Finding:
     scores = case.scores
     low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
     low += [f"{name} fails" for name in case.rejected]
+    doubts = tuple(no_reply_phrase(case.no_reply))
     evidence = (
-        *no_reply_phrase(case.no_reply),
+        *doubts,
         *(phrase for metric, noun in _FAULT_NOUNS.items() for phrase in _quoted(noun, case.against[metric])),
         *(phrase for metric in METRICS for phrase in _miss_phrases(metric, case)),
         *(phrase for metric, noun in _NEAR.items() for phrase in _quoted(noun, case.near.get(metric, ()))),
@@ -163,6 +164,7 @@ def finding(case: Result) -> Finding:
         what=f"{case.label}: {', '.join(low)}" if low else case.label.value,
         evidence=evidence,
         place=case.place,
+        doubts=doubts,
         causes=(
             *(Cause(f"{metric} {_FAULT_NOUNS[metric]}") for metric in METRICS if scores[metric] < 1),
             *(Cause(name, one.by) for name, one in case.rejected.items()),

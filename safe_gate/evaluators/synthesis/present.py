@@ -232,12 +232,14 @@ def finding(case: Result) -> Finding:
         for title, check in failed
         for rule in dict.fromkeys(check.failing_rules) or ("",)
     ]
+    doubts = tuple(_doubts(case))
     return Finding(
         case_id=Untrusted(case.id),
         severity=Severity.REVIEW if case.passed else Severity.FAILING,
         what=f"fails {names}" if failed else _outcome(case),
-        evidence=(*_doubts(case), *chain.from_iterable(evidence_phrases(check) for _, check in failed)),
+        evidence=(*doubts, *chain.from_iterable(evidence_phrases(check) for _, check in failed)),
         place=case.place,
+        doubts=doubts,
         causes=tuple(causes) or (Cause(_outcome(case).capitalize()),),
         groups=tuple(dict.fromkeys(case.tags)),
     )

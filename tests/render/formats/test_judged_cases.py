@@ -1,5 +1,6 @@
 """Reports of judged cases: JUnit, GitLab and tables."""
 
+from pathlib import Path
 from typing import Any
 
 from hypothesis import given
@@ -7,9 +8,10 @@ from hypothesis import strategies as st
 
 from safe_gate.model.results import Untrusted
 from safe_gate.render.untrusted import sarif, spreadsheet_cell, xml
-from tests.support.cases import BAD
-from tests.support.formats import FORMULA
+from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.formats import ALL, FORMULA, read
 from tests.support.judged_run import CHECKS, properties
+from tests.support.safe_v0 import saying
 
 
 def outcomes(found: Any, case: str) -> dict[str, str]:
@@ -43,6 +45,22 @@ def test_junit_shows_the_outcome_of_each_check(judged: Any) -> None:
 def test_junit_fails_a_rule_that_is_broken_and_the_case_that_breaks_it(judged: Any) -> None:
     assert outcomes(judged, "gate")["max-no-reply synthesis"].startswith("failure: 1 ")
     assert "failure: " in " ".join(outcomes(judged, "silent").values())
+
+
+def test_the_entry_of_a_failing_case_without_a_reply_says_so(safe_gate: SafeGate) -> None:
+    output = saying(summary="I'm sorry, an error occurred", questions=[])
+    write_batch(Path("b.json"), safe_case("down", output=output))
+    write_cases(Path("c.jsonl"), turn("mute", assistant="", checks=["agency_language"]))
+    assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", *ALL).code == 1
+    found = read()
+    issues = {one["check_name"]: one["description"] for one in found.gitlab}
+    results = {one["ruleId"]: one["message"]["text"] for one in found.run["results"]}
+    rows = zip(("safe_v0/case", "synthesis/case"), ("error message", "empty"), found.csv, found.jsonl, strict=True)
+    for entry, why, row, line in rows:
+        assert (row["label"], row["passed"], line["label"], line["passed"]) == ("no reply", "no", "no reply", False)
+        assert row["evidence"].startswith(f"no reply: {why}; ")
+        assert issues[entry] == results[entry] == f"{row['id']}: no reply; no reply: {why}"
+        assert outcomes(found, row["id"])["case"] == "failure: no reply"
 
 
 def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:
