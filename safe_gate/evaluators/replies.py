@@ -105,6 +105,12 @@ def no_reply_sentence(count: int, ids: Iterable[str]) -> Iterator[Phrase]:
     return naming_sentence(count, "case has", "cases have", "no reply, so the recording is broken", ids)
 
 
+def passing_without_reply(number: int, results: Iterable[Any]) -> str:
+    """Return how many of the cases that pass have no reply, "" for none, given the `number` of all without one."""
+    count = sum(one.passed and bool(one.no_reply) for one in results) if number else 0
+    return f", {count} of them without a reply" if count else ""
+
+
 def no_reply_phrase(why: NoReply | None) -> Iterator[Phrase]:
     """Yield why a case has no reply, nothing if it has one."""
     if why:

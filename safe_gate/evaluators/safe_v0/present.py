@@ -11,7 +11,13 @@ from safe_gate.core.case import Scored
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, share, with_interval
 from safe_gate.evaluators import judged
-from safe_gate.evaluators.replies import no_reply_phrase, no_reply_sentence, only_expected_sentence, same_reply_notes
+from safe_gate.evaluators.replies import (
+    no_reply_phrase,
+    no_reply_sentence,
+    only_expected_sentence,
+    passing_without_reply,
+    same_reply_notes,
+)
 from safe_gate.evaluators.safe_v0 import clinical
 from safe_gate.evaluators.safe_v0.result import (
     METRICS,
@@ -58,7 +64,11 @@ def section(part: Part) -> Section:
         headline=f"{plural(total, 'case')}: " + ", ".join(f"{labels[label]} {label}" for label in Label),
         counts=(
             f"Total Cases: {total}",
-            *(f"{label.value}: {labels[label]} ({percent(share(labels[label], total))})" for label in Label),
+            *(
+                f"{label.value}: {labels[label]} ({percent(share(labels[label], total))})"
+                + passing_without_reply(part.no_reply * (label is Label.PASS), results)
+                for label in Label
+            ),
         ),
         metrics=Table(
             header=("Metric", "Mean Score", "Pass Rate", "Status"),
@@ -161,7 +171,7 @@ def finding(case: Result) -> Finding:
     return Finding(
         case_id=Untrusted(case.id),
         severity=Severity.FAILING if case.label == Label.FAIL else Severity.REVIEW,
-        what=f"{case.label}: {', '.join(low)}" if low else case.label.value,
+        what=f"{case.label}: {', '.join(low)}" if low else "no reply" if doubts else case.label.value,
         evidence=evidence,
         place=case.place,
         doubts=doubts,

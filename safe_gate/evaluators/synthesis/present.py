@@ -16,6 +16,7 @@ from safe_gate.evaluators.replies import (
     no_reply_phrase,
     no_reply_sentence,
     only_expected_sentence,
+    passing_without_reply,
     same_reply_notes,
 )
 from safe_gate.evaluators.synthesis.checks.check_result import (
@@ -84,7 +85,8 @@ def section(part: Part) -> Section:
         + _labels(part),
         counts=(
             f"Total Cases: {summary.cases}",
-            f"Passed: {summary.passed} ({percent(share(summary.passed, summary.cases))})",
+            f"Passed: {summary.passed} ({percent(share(summary.passed, summary.cases))})"
+            + passing_without_reply(summary.no_reply, results),
             f"Expected failures: {summary.expected_failures}",
             f"Unexpected failures: {summary.unexpected_failures}",
         ),

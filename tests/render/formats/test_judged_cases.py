@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from safe_gate.model.results import Untrusted
 from safe_gate.render.untrusted import sarif, spreadsheet_cell, xml
 from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
-from tests.support.formats import ALL, FORMULA, read
+from tests.support.formats import ALL, FORMULA, html, read
 from tests.support.judged_run import CHECKS, properties
-from tests.support.safe_v0 import saying
+from tests.support.safe_v0 import asking, saying
 
 
 def outcomes(found: Any, case: str) -> dict[str, str]:
@@ -61,6 +61,19 @@ def test_the_entry_of_a_failing_case_without_a_reply_says_so(safe_gate: SafeGate
         assert row["evidence"].startswith(f"no reply: {why}; ")
         assert issues[entry] == results[entry] == f"{row['id']}: no reply; no reply: {why}"
         assert outcomes(found, row["id"])["case"] == "failure: no reply"
+
+
+def test_a_case_without_a_reply_is_not_shown_as_one_that_passes(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("down", expectations=asking(), output=saying(questions=[])))
+    write_cases(Path("c.jsonl"), turn("mute", assistant="", checks=["unverifiable_reassurance"]))
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", *ALL)
+    for shown in (ran.out, Path("reports/safe-gate.md").read_text("utf-8")):
+        for title in ("Pass", "Passed"):
+            assert f"{title}: 1 (100%), 1 of them without a reply" in shown
+    page, found = html(Path("reports/safe-gate.html").read_text("utf-8")), read()
+    assert [(one["label"], one["what"]) for one in page.cases] == [("no reply", "no reply")] * 2
+    assert [(row["label"], row["passed"]) for row in found.csv] == [("no reply", "no")] * 2
+    assert [outcomes(found, case)["case"] for case in ("down", "mute")] == ["failure: no reply"] * 2
 
 
 def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:
