@@ -155,14 +155,19 @@ def _recordings(options: Settings) -> Facts:
     if not options.recordings or options.stale_recordings == "off":
         return []
     lock, found = read_lock(options.config), find_sources(options)
-    unlocked = [path for path in found if lock is None or path not in lock.recordings]
+    entries = lock.recordings if lock else {}
+    unlocked = [path for path in found if path not in entries]
     gone = [path for path in found if not disk.exists(Path(path))]
     lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {lock_path(options.config)}; "
     lacking += "record what is missing, then run safe-gate lock" if gone else "run safe-gate lock"
-    facts: Facts = [("recordings", Untrusted(f"{len(found)} named, {lacking if unlocked else 'all locked'}"))]
+    now = as_they_are(found) if lock or asked else {}  # which raises what a run would
+    locked = ((path, one, entries[path]) for path, one in now.items() if path in entries)
+    stale = [fault for path, one, entry in locked for fault in rules.stale(path, one, entry, None, is_same=False)]
+    changed = len({one.recording for one in stale})
+    state = lacking if unlocked else f"{changed} changed since the lock" if stale else "all locked"
+    facts: Facts = [("recordings", Untrusted(f"{len(found)} named, {state}"))]
+    facts += (("recordings", Untrusted(f"{one.recording} {one.fault}; {rules.ADVICE[one.fault]}")) for one in stale)
     facts += (("recordings", Untrusted(f"no file is {path}; record it, or correct its name")) for path in gone)
-    if lock or asked:
-        as_they_are(found)  # which raises what a run would
     for path, sources in found.items():
         if names := ", ".join(name_patterns(sources.unmatched)):
             facts.append(("recordings", Untrusted(f"no file matches {names}, of {path}")))

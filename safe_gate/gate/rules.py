@@ -200,7 +200,7 @@ def _waivers_hold(found: Waivers) -> RuleOutcome:
 STALE_RECORDINGS = "stale-recordings"
 
 _AGAIN = "record it again, then run safe-gate lock"
-_ADVICE = {
+ADVICE = {
     Fault.NO_SUCH_SOURCE: "correct recordings in the config file",
     Fault.NOT_LOCKED: "run safe-gate lock when it is recorded",
     Fault.SOURCES_CHANGED: _AGAIN,
@@ -270,7 +270,7 @@ def _recordings_hold(found: Recordings) -> Iterator[RuleOutcome]:
             0,
             passed=warns,
             found=f"{one.fault}{allowed}",
-            detail=_ADVICE[one.fault] + (f"; {what}" if one.files else ""),
+            detail=ADVICE[one.fault] + (f"; {what}" if one.files else ""),
             group=one.recording,
             names=one.files,
             warns=warns,

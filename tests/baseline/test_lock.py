@@ -105,6 +105,21 @@ def test_a_recording_that_changed_needs_a_new_entry(safe_gate: SafeGate, locked:
     assert stale(safe_gate, "--baseline", locked) == []
 
 
+@pytest.mark.usefixtures("locked")
+def test_the_doctor_says_what_changed_since_the_lock(safe_gate: SafeGate) -> None:
+    def said() -> str:
+        ran = safe_gate("doctor")
+        assert ran.code == 0  # it judges nothing
+        return " ".join(ran.out.split())
+
+    assert "recordings 1 named, all locked" in said()
+    record("What was it like?")
+    assert f"1 named, 1 changed since the lock recordings {CASES} {EDITED}; run safe-gate lock when" in said()
+    add(PROMPT)
+    record("")
+    assert f"1 named, 1 changed since the lock recordings {CASES} {OLDER}; record it again, then run" in said()
+
+
 def test_a_lock_that_is_edited_by_hand_is_found_out(safe_gate: SafeGate, locked: str) -> None:
     add(PROMPT)
     safe_gate("lock")
