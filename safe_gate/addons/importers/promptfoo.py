@@ -3,9 +3,9 @@
 The second prompt of a file, in the order of its results, adds `/prompt-1` to the ids, the third `/prompt-2`. A test
 with the description of an earlier one, but other variables, adds a digest of them.
 
-Source: promptfoo's `EvaluateResult`, whose version 2 has no `testCase`. A failed assertion fills `error` too, so what
-says that there is no reply is the response. CSV has a column `[provider] prompt` for each prompt, which columns such as
-`Status` follow (`buildCsvHeaders`).
+Source: promptfoo's `EvaluateResult`, whose version 2 has no `testCase`. A failed assertion fills `error` too, so beside
+an output it counts only if `failureReason` says that the call failed. CSV has a column `[provider] prompt` for each
+prompt, which columns such as `Status` follow (`buildCsvHeaders`).
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ from itertools import takewhile
 from typing import Any
 
 from safe_gate.addons.importers.files import LeftOut, Record, RefusedRecord, RepeatedColumn, error_text, id_text
-from safe_gate.addons.importers.messages import ASKED, Message, Messages, Sample, read_side
+from safe_gate.addons.importers.messages import ASKED, Message, Messages, Sample, read_side, unused_side_fields
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]
 
+_FAILED = 2  # as `failureReason`; 1 is an assertion that failed
 _COLUMN = re.compile(r"\[([^\]]*+)\] (.+)", re.DOTALL)
 _FILE = re.compile(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
 _VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
@@ -38,9 +39,12 @@ def is_row(record: Record) -> bool:
 def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOut]:
     """Yield the reply of each result in a record."""
     value = record.value
-    if record.shape != "json" and (cells := _split_cells(value)):
+    if cells := _split_cells(value) if record.shape != "json" else []:
         yield from _cell_samples(value, cells, seen)
         return
+    if record.shape in ("commas", "tabs"):
+        words = "has no column Status after each column of replies, [provider] prompt, as a CSV of promptfoo has"
+        raise RefusedRecord(f"{words}; import the JSON of promptfoo, or name both sides with --map")
     test, response, prompt = (
         one if isinstance(one := value.get(name), dict) else {} for name in ("testCase", "response", "prompt")
     )
@@ -49,13 +53,16 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOu
     label = next((one for one in names if isinstance(one, str | int) and one != ""), None)
     id_ = _id(test, value.get("description"), value.get("vars"), label, seen)
     reply, raw = response.get("output"), prompt.get("raw", value.get("prompt"))
-    if error := error_text(response.get("error")) or (error_text(value.get("error")) if reply is None else ""):
+    failed = value.get("failureReason") == _FAILED
+    own = value.get("error") if failed or reply is None else None
+    if error := error_text(response.get("error")) or error_text(own) or "unknown" * failed:
         raise RefusedRecord(f"is an error: {error}", id_=id_)
     if not isinstance(raw, str):
         raise RefusedRecord("has no prompt; expected text in prompt.raw", id_=id_)
     provider = value.get("provider")
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
-    yield _sample(id_, read_side(raw, "user"), reply, name, _USED)
+    aside = unused_side_fields(response, "response", ("output", "error"))
+    yield _sample(id_, [*aside, *read_side(raw, "user")], reply, name, _USED)
 
 
 def _sample(id_: str, prompt: Messages, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample | RefusedRecord:
@@ -89,7 +96,8 @@ def _id(test: Value, description: Any, variables: Any, label: Any, seen: Seen) -
 def _split_cells(value: Value) -> list[tuple[str, str, str, str]]:
     """Return provider, prompt, reply and status of each result in a row of CSV; none of other records.
 
-    The status is PASS, FAIL or ERROR, "" where a prompt has no result.
+    The status is PASS, FAIL or ERROR, "" where a prompt has no result. In place of an empty reply, an ERROR has the
+    reason of the grade.
     """
     found = [
         (column[1], column[2], cell)
@@ -97,9 +105,16 @@ def _split_cells(value: Value) -> list[tuple[str, str, str, str]]:
         if (column := _COLUMN.fullmatch(name))
         for cell in (cells if isinstance(cells, RepeatedColumn) else (cells,))
     ]
-    status = value.get("Status", ())
-    statuses = status if isinstance(status, tuple) else (status,)
-    return [(*one, str(word)) for one, word in zip(found, statuses, strict=True)] if len(statuses) == len(found) else []
+    statuses, reasons = (
+        one if isinstance(one := value.get(name, ()), tuple) else (one,) for name in ("Status", "Grader Reason")
+    )
+    if len(statuses) != len(found):
+        return []
+    reasons = reasons if len(reasons) == len(found) else ("",) * len(found)
+    return [
+        (provider, label, cell or (reason if status == "ERROR" else ""), str(status))
+        for (provider, label, cell), status, reason in zip(found, statuses, reasons, strict=True)
+    ]
 
 
 def _cell_samples(

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 
 from tests.support.cases import SafeGate
-from tests.support.importing import FIXTURES, REPLY, exchanges, imported, promptfoo, refusal, result, said, write
+from tests.support.importing import (
+    FIXTURES,
+    REPLY,
+    exchanges,
+    imported,
+    left_out,
+    promptfoo,
+    refusal,
+    result,
+    said,
+    write,
+)
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -88,10 +99,13 @@ def test_csv_of_two_prompts_and_providers(safe_gate: SafeGate) -> None:
     rows = [
         ["late", 'Is it "late"?', "Yes.\r\n", *grades, "", "PASS", "1", "", "", "", "Busy", "ERROR", "0", "", "", ""],
         ["", "Where?", " [PASS] ", *grades, "", "", "", "", "", "", "Here.", *grades],
+        ["lost", "Who?", "", "ERROR", "0", "", "API error: 500", "", "", "", "", "", "", "", "Me.", *grades],
     ]
     with Path("r.csv").open("w", encoding="utf-8", newline="") as file:
         csv.writer(file).writerows([columns, *rows])
-    assert "r.csv:2: late/prompt-2: is an error: Busy\n" in refusal(safe_gate, "r.csv")
+    err = refusal(safe_gate, "r.csv")
+    assert "r.csv:2: late/prompt-2: is an error: Busy\n" in err
+    assert "r.csv:5: lost: is an error: API error: 500\n" in err
     cases = imported(safe_gate, "r.csv", "--skip-invalid")
     other = cases[2]["id"]
     assert exchanges(cases) == [
@@ -99,11 +113,28 @@ def test_csv_of_two_prompts_and_providers(safe_gate: SafeGate) -> None:
         ("late/prompt-1", 'Is it "late"?!', ""),
         (other, "Be kind: Where?", " [PASS] "),
         (f"{other}/prompt-2", "Be kind: Where?", "Here."),
+        ("lost/prompt-2", "Be kind: Who?", "Me."),
     ]
-    assert [case["x_provider"] for case in cases] == ["a", "a", "a", "b"]
+    assert [case["x_provider"] for case in cases] == ["a", "a", "a", "b", "b"]
     first, left, *_ = said(safe_gate, "r.csv", "--skip-invalid")
     assert "promptfoo results as CSV" in first
-    assert left == "Left out: cells without a result (1 record)"
+    assert left == "Left out: cells without a result (2 records)"
+
+
+def test_a_csv_without_grades_is_told_what_a_csv_lacks(safe_gate: SafeGate) -> None:
+    Path("r.csv").write_text("ask,[a] {{ask}}\nWho?,[PASS] Me.\n", "utf-8")
+    err = refusal(safe_gate, "r.csv", "--from", "promptfoo")
+    assert "r.csv:2: has no column Status after each column of replies, [provider] prompt, as a CSV of" in err
+
+
+def test_an_error_beside_an_output_counts_and_what_else_is_in_a_response_is_named(safe_gate: SafeGate) -> None:
+    timed_out = {"success": False, "failureReason": 2, "error": "Timed out after 10 s"}
+    failed = {"success": False, "failureReason": 1, "error": "Expected Monday"}
+    cut, partial = {"output": "full", "finishReason": "length"}, {"output": "partial ans"}
+    write("r.json", promptfoo(result(1, "a", cut, **failed), result(2, "a", partial, **timed_out)))
+    assert "t2: is an error: Timed out after 10 s\n" in refusal(safe_gate, "r.json")
+    assert [one["assistant"] for one in imported(safe_gate, "r.json", "--skip-invalid")] == ["full"]
+    assert 'the field "finishReason" of the response (1 record)' in left_out(safe_gate, "r.json", "--skip-invalid")
 
 
 @pytest.mark.parametrize("columns", ["a,b,[x] named", "a,b,[x] {{ a | upper }} {{b}}", "a,b,[x] {{c}}"])
