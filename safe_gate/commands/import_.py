@@ -105,7 +105,8 @@ def main(call: Call) -> int:
 def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
     """Yield what an update did, a line for each kind of thing."""
     file = console.path_text(path)
-    yield f"Updated: {file}, {plural(update.changed, 'case')} of {update.known} changed"
+    total = update.known + len(update.gone) + len(update.unlike)
+    yield f"Updated: {file}, {update.changed} of {plural(total, 'case')} changed"
     for ids, words in (
         ([*update.recorded], "New, not in the file"),
         (update.gone, "Gone from the recording, so with their old replies"),

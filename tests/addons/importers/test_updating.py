@@ -36,8 +36,8 @@ def test_replies_of_known_ids_change_and_nothing_else(safe_gate: SafeGate) -> No
     Path("cases.jsonl").write_bytes(KEPT.encode())
     recorded(("b", "Ho", "same"), ("new", "x", "y"), ("a", "Hi", 'Neu: "\u00e9"\n'))
     told = ["New, not in the file: 1 (new)", "Gone from the recording, so with their old replies: 1 (gone)"]
-    for changed in ("1 case", "0 cases"):
-        assert updated(safe_gate) == [f"Updated: cases.jsonl, {changed} of 2 changed", *told]
+    for changed in (1, 0):
+        assert updated(safe_gate) == [f"Updated: cases.jsonl, {changed} of 3 cases changed", *told]
         assert Path("cases.jsonl").read_bytes().decode() == KEPT.replace('"Old."', r'"Neu: \"\u00e9\"\n"')
 
 
@@ -47,7 +47,7 @@ def test_every_reply_of_a_conversation_changes(safe_gate: SafeGate) -> None:
         one["content"] = f"New {one['content']}"
     write("cases.jsonl", {"id": "a", "messages": [SYSTEM, *said], "tags": ["t"]})
     write("in.jsonl", {"id": "a", "messages": other})
-    assert updated(safe_gate) == ["Updated: cases.jsonl, 1 case of 1 changed"]
+    assert updated(safe_gate) == ["Updated: cases.jsonl, 1 of 1 case changed"]
     assert values("cases.jsonl") == [{"id": "a", "messages": [SYSTEM, *other], "tags": ["t"]}]
 
 
