@@ -15,7 +15,7 @@ from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate.comparison import Guards
 from safe_gate.gate.stored import read_report, report_json, with_streams
-from safe_gate.gate.waivers import Waivable, failing
+from safe_gate.gate.waivers import NO_REPLY, Waivable, not_waivable_sentence, waivable
 from safe_gate.inputs import case_files, checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -66,10 +66,9 @@ def main(call: Call) -> int:
     content, refusal = approved(report, target, call, signed)
     if kind == "report":
         case_files.refuse_to_overwrite("--baseline", target, (own,))
-    if words := filter_sentence(report.provenance.policy, report.provenance.left_out):
-        effects.out(phrase_line(words))
-    for sentence in changed_and_gone(report)[0][:5]:
-        effects.out(phrase_line(("Stale: ", *sentence, "; run again to approve the current file")))
+    stale = [("Stale: ", *one, "; run again to approve the current file") for one in changed_and_gone(report)[0][:5]]
+    for sentence in filter(None, (filter_sentence(report.provenance.policy, report.provenance.left_out), *stale)):
+        effects.out(phrase_line(sentence))
     if faults := {(f"--{one.path[-1]}", one.message) for one in checked.load_schema(kind).faults(content)}:
         raise CannotJudge(*(Problem(Place(flag), words, code=Code.USAGE) for flag, words in sorted(faults)))
     if refusal:
@@ -100,11 +99,11 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
 
 def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject, str]:
     """Return the waivers of `target` with one for each failure, and why they are refused; print the new ones."""
-    failures, today = failing(report.parts), call.effects.generated_at[:10]
-    failed, ids = {one.case_id for one in failures}, call.arguments["ids"]
-    if strangers := sorted({*ids} - failed):
-        said = [(one, f"does not name a case that fails unexpectedly{suggestion(one, failed)}") for one in strangers]
-        raise CannotJudge(*(Problem(Place("--id"), words, one, code=Code.UNKNOWN_CASE) for one, words in said))
+    (failures, lost), ids, today = waivable(report), call.arguments["ids"], call.effects.generated_at[:10]
+    failed, unknown = {one.case_id for one in failures}, "does not name a case that fails unexpectedly"
+    if said := {one: f"{unknown}{suggestion(one, failed)}" for one in sorted({*ids} - failed)}:
+        said |= {one: f"has {NO_REPLY}" for one in lost if one in said}
+        raise CannotJudge(*(Problem(Place("--id"), words, one, code=Code.UNKNOWN_CASE) for one, words in said.items()))
     known = checked.read_waivers(target) if disk.exists(Path(target)) else None
     content: JsonObject = known[1] if known else {"waivers": []}
     there = Waiver.listed(content)
@@ -115,6 +114,7 @@ def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) ->
     if rows := tuple((Untrusted(one.case_id), one.name) for one in new):
         call.effects.out(console.table_text(Table(("Case", "Fails by"), "<<", rows)))
     call.effects.out(f"{plural(len(new), 'waiver')} to add, {len(there)} there already.")
-    if not new or missing:
-        return content, f"a waiver needs {enumerated(missing)}" if new else ""
-    return Waiver.joined(content, [Waiver(*one, **signed) for one in new]), ""
+    for sentence in not_waivable_sentence(lost):
+        call.effects.out(phrase_line(sentence))
+    refusal = f"a waiver needs {enumerated(missing)}" if new and missing else ""
+    return Waiver.joined(content, [Waiver(*one, **signed) for one in new if not refusal]), refusal

@@ -5,14 +5,15 @@ Pure. A waiver changes no score and no result: it says which failures the gate's
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import NamedTuple
 
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
+from safe_gate.evaluators.replies import naming_sentence
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.report import Findings, InputFile, Parts, Waiver, Waivers
-from safe_gate.model.results import Failure
+from safe_gate.model.report import Findings, InputFile, Parts, Report, Waiver, Waivers
+from safe_gate.model.results import Failure, Phrase
 
 
 class Waivable(NamedTuple):
@@ -61,6 +62,20 @@ def judge(
 def failing(parts: Parts) -> set[Waivable]:
     """Return the checks and metrics by which cases fail unexpectedly, which waivers may waive."""
     return {one for _, _, by in _failures(parts) for one in by}
+
+
+NO_REPLY = "no reply, which no waiver excuses; make a new recording"
+
+
+def waivable(report: Report) -> tuple[set[Waivable], list[str]]:
+    """Return what waivers may waive of a report, and the cases whose missing reply breaks a rule, which they do not."""
+    lost = [one for rule in report.broken() if rule.rule == "max-no-reply" for one in rule.names]
+    return {one for one in failing(report.parts) if one.case_id not in lost}, lost
+
+
+def not_waivable_sentence(lost: Sequence[str]) -> Iterator[Phrase]:
+    """Yield the sentence on cases without a reply, which no waiver excuses, if there are any."""
+    return naming_sentence(len(lost), "case has", "cases have", NO_REPLY, lost)
 
 
 def waived(found: Findings) -> Mapping[str, tuple[Failure, ...]]:

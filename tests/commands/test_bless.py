@@ -228,6 +228,18 @@ def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gat
     assert safe_gate("bless", "--waivers", *SIGNED[:4], "--expires", "2026-03-01").code == 0
 
 
+def test_a_missing_reply_is_not_waived(safe_gate: SafeGate) -> None:
+    empty = {"signals": [], "summary": "", "followup_questions": []}
+    run(safe_gate, [turn("t", assistant=BAD), turn("job-02", assistant="")], [safe_case("s", output=empty)])
+    words = "no reply, which no waiver excuses; make a new recording"
+    refused(safe_gate("bless", "--waivers", *SIGNED, "--id", "job-02"), f"--id: job-02: has {words}\n")
+    ran = safe_gate("bless", "--waivers", *SIGNED)
+    assert (ran.code, f"\n2 cases have {words}: s, job-02.\n" in ran.out) == (0, True)
+    assert waived() == ["t/agency_language", "t/topic_pivot", "t/unverifiable_reassurance"]
+    safe_gate("run", "--cases", "c.jsonl", "--batch", "b", "--max-no-reply", "off")  # a reply may be missing
+    assert "4 waivers to add, 3 there already.\nWritten" in safe_gate("bless", "--waivers", *SIGNED).out
+
+
 @pytest.mark.usefixtures("failed")
 def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate) -> None:
     for text in ("{}", "[]", '{"waivers": [{"id": "t"}]}', '{"waivers": [1]}', '{"waivers": {}}', "{", TWICE):
