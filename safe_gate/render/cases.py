@@ -193,13 +193,13 @@ def shown_cases(report: Report, parts: Iterable[ShownPart]) -> Iterator[ShownCas
 class RankedFindings(NamedTuple):
     """The first findings by rank, and the number of all.
 
-    `counts` has by `rule` and by `tag or archetype` how many cases have each, the most frequent first, and how many
-    more there are.
+    `counts` has by `rule` and by `tag or archetype` how many cases have each, the most frequent first, and what is left
+    out in words, "" for nothing.
     """
 
     first: Sequence[Finding]
     number: int
-    counts: Sequence[tuple[str, Sequence[tuple[Phrase, int]], int]]
+    counts: Sequence[tuple[str, Sequence[tuple[Phrase, int]], str]]
 
 
 _FEW = 3
@@ -226,14 +226,23 @@ def rank(findings: Iterable[Finding], most: int) -> RankedFindings:
     number = next(numbers)
     least = 1 if number > len(first) else 2  # what one case alone has is no news if it is shown
     by_rule = [
-        ((one.what, *([": ", Untrusted(one.rule)] if one.rule else ())), cases)
-        for one, cases in _most_frequent(causes)
-        if cases >= least
+        ((one.what, *([": ", Untrusted(one.rule)] if one.rule else ())), cases) for one, cases in _most_frequent(causes)
     ]
-    by_group = [((Untrusted(group),), cases) for group, cases in _most_frequent(groups) if cases > 1]
-    counts = (("rule", by_rule, causes), ("tag or archetype", by_group, groups)) if number > _FEW else ()
-    shown = [(noun, some[:_MOST_COUNTED], len(every)) for noun, some, every in counts if some]
-    return RankedFindings(first, number, [(noun, some, every - len(some)) for noun, some, every in shown])
+    by_group = [((Untrusted(group),), cases) for group, cases in _most_frequent(groups)]
+    counts = (("rule", "rules", by_rule, least), ("tag or archetype", "tags or archetypes", by_group, 2))
+    shown = [(noun, *_first_counts(every, least, nouns)) for noun, nouns, every, least in counts if number > _FEW]
+    return RankedFindings(first, number, [one for one in shown if one[1]])
+
+
+def _first_counts(
+    every: Sequence[tuple[Phrase, int]], least: int, nouns: str
+) -> tuple[Sequence[tuple[Phrase, int]], str]:
+    """Return the counts to show, of `least` cases or more, and in words what else there is: one more is shown, too."""
+    shown = sum(cases >= least for _, cases in every[:_MOST_COUNTED])
+    left = every[shown:] if shown else ()
+    if len(left) < 2:
+        return every[: shown + len(left)], ""
+    return every[:shown], f"{len(left)} more {nouns}" + " with one case each" * (left[0][1] == 1)
 
 
 def rank_of(finding: Finding) -> int:

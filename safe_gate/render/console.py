@@ -80,11 +80,11 @@ def scorecard(
     wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
     found = rank(wanted, len(section.findings) if everything else MOST_EVIDENCE)
     lines = [*map(quote_phrase, section.notes), *_box(section)]
-    for noun, counts, more in found.counts:
+    for noun, counts, others in found.counts:
         width = len(str(counts[0][1]))
         lines += ["", f"{found.number} cases to look at, by {noun}:"]
         lines += [f"  {cases:>{width}}  {phrase_line(phrase)}" for phrase, cases in counts]
-        lines += _left_out(more, indent="  ")
+        lines += [f"  ... and {others}"] if others else []
     if section.cases.rows:
         most = len(section.cases.rows) if everything else rows
         lines += ["", f"{section.cases_title}:", *_table_lines(section.cases, most, way)]
@@ -198,13 +198,14 @@ def _by_kind(problems: Sequence[Problem]) -> Iterator[str]:
         files.setdefault(one.place.path, {}).setdefault(kind_of(one), []).append(one)
     for path, kinds in files.items():
         alike = list(kinds.values())
-        for ones in alike[:MOST_PROBLEMS]:
+        most = _or_last(MOST_PROBLEMS, len(alike))
+        for ones in alike[:most]:
             first = ones[0].place
             named = (one.case_id or (one.field if one.place == first else f"line {one.place.line}") for one in ones)
             also = join_names([*dict.fromkeys(named)][1:])
             times = f" ({number(ones)} times{': also ' * bool(also)}{also})" if number(ones) > 1 else ""
             yield problem_line(ones[0]) + times
-        if hidden := sum(map(number, alike[MOST_PROBLEMS:])):
+        if hidden := sum(map(number, alike[most:])):
             yield f"... and {hidden} more in {plain(Untrusted(path))}"
 
 
@@ -248,8 +249,14 @@ def table_text(table: Table) -> str:
 
 def _table_lines(table: Table, most: int, way: str = "") -> Iterator[str]:
     """Yield the lines of a table of at most `most` rows, and how many more there are; `way` says how to see them."""
+    most = _or_last(most, len(table.rows))
     yield draw_table(table._replace(rows=table.rows[:most]))
     yield from _left_out(len(table.rows) - most, way)
+
+
+def _or_last(most: int, count: int) -> int:
+    """Return how many lines of `count` to show: the last takes no more room than the words that it is left out."""
+    return most + (count == most + 1)
 
 
 def _left_out(more: int, way: str = "", indent: str = "") -> Iterator[str]:

@@ -222,7 +222,7 @@ def _finding_lines(
         return
     for noun, counts, others in ranked.counts:
         shown = " · ".join(f"{phrase_line(phrase)} **{cases}**" for phrase, cases in counts)
-        more = f" · … and {others} more" if others else ""
+        more = f" · … and {others}" if others else ""
         yield from (f"By {noun}: {shown}{more}", "")
     cells = tuple(
         (

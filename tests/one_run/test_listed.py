@@ -36,6 +36,14 @@ def test_of_groups_the_cases_of_the_broken_ones_come_first_and_those_a_rule_name
     assert not re.search(r"::error [^:]*title=SAFE Gate%3A F\d", safe_gate("run", "--synthesis-cases", "c.jsonl").out)
 
 
+def test_one_row_more_than_are_listed_is_listed_too(safe_gate: SafeGate) -> None:
+    for count, more in (11, ""), (12, "... and 2 more: see"):
+        write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(count)))
+        log = safe_gate("run", "--cases", "c.jsonl").out
+        table = log[log.index("Case") : log.index("\nEvidence:")]
+        assert ("│ t10 " in table, more in table) == (not more, True)
+
+
 def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed(safe_gate: SafeGate) -> None:
     failing = [turn(f"t{i}", assistant=BAD, tags=["all", *(["even"] if i % 2 == 0 else [])]) for i in range(60)]
     write_cases(Path("c.jsonl"), *failing)
@@ -61,10 +69,14 @@ def test_rules_that_one_listed_case_breaks_are_counted_together(safe_gate: SafeG
     log = safe_gate("run", "--cases", "c.jsonl").out
     (counts,) = re.findall(r"4 cases to look at, by rule:\n((?:  .*\n)+)", log)
     assert "  2  Unverifiable reassurance: reassurance-guarantee/good-will-come\n" in counts
-    assert counts.endswith("\n  ... and 2 more\n")
+    assert counts.endswith("\n  ... and 2 more rules with one case each\n")
     assert "  1  " not in counts
     comment = Path("reports/safe-gate.md").read_text("utf-8")
-    assert re.search(r"^By rule: .* \*\*2\*\* · … and 2 more$", comment, re.MULTILINE)
+    assert re.search(r"^By rule: .* \*\*2\*\* · … and 2 more rules with one case each$", comment, re.MULTILINE)
+    tags = [["all", "one"], ["all"], ["all"], ["all"]]
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD, tags=some) for i, some in enumerate(tags)))
+    log = safe_gate("run", "--cases", "c.jsonl").out
+    assert "by tag or archetype:\n  4  all\n  1  one\n\n" in log  # no room is saved by leaving out one
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant="Hello.", checks=["agency_language"]) for i in range(4)))
     assert "  4  Agency language (no rule matches)\n" in safe_gate("run", "--cases", "c.jsonl").out
 
