@@ -162,8 +162,8 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
     elif keyword == "oneOf" and isinstance(value, dict) and all(one.keys() == {"required"} for one in asked):
         fields = [field for one in asked for field in one["required"]]
         there = " and ".join(field for field in fields if field in value)
-        words = f"has {there}; expected exactly one" if there else "has none; expected one"
-        yield Fault(path, f"{words} of {', '.join(fields)}")
+        found = f"has {there}" if there else f"has no {' or '.join(fields)}"
+        yield Fault(path, f"{found}; expected exactly one of them")
     else:
         word = _WORDINGS.get(keyword)
         expected = "" if keyword == "uniqueItems" else f"; expected {_expected(schema)}"

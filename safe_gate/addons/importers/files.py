@@ -40,6 +40,7 @@ _BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
+_BREAKS_OFF = "is not valid JSON: it breaks off"
 _PARQUET, _ZIP, _GZIP = b"PAR1", b"PK\x03\x04", b"\x1f\x8b"
 
 
@@ -252,8 +253,7 @@ def _parse_error_reason(error: ValueError | RecursionError) -> str:
     """Return the words for an error of `parse_json` or of decoding."""
     if isinstance(error, UnicodeDecodeError):
         byte = error.object[error.start]
-        words = f"is not UTF-8: byte 0x{byte:02x}; tried UTF-8, as no byte order mark says otherwise"
-        return f"{words}; name the encoding, such as --encoding cp1252"
+        return f"is not UTF-8: it has the byte 0x{byte:02x}; name the encoding, such as --encoding cp1252"
     if isinstance(error, RecursionError):
         return "is nested too deep"
     if isinstance(error, TooManyValuesError):
@@ -279,7 +279,7 @@ def _read_lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[R
         except (ValueError, RecursionError) as error:
             is_broken = not isinstance(error, RecursionError | KeyTwiceError | TooManyValuesError)
             if is_broken and not line.endswith(b"\n"):
-                raise NotReadable("breaks off", number) from None
+                raise NotReadable(_BREAKS_OFF, number) from None
             yield RefusedRecord(_parse_error_reason(error), Record(number, None))
 
 
@@ -300,7 +300,7 @@ def _read_documents(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator
             line += text.count("\n", start, place)
     except json.JSONDecodeError as error:
         is_over = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
-        raise NotReadable("breaks off" if is_over else _parse_error_reason(error), error.lineno) from None
+        raise NotReadable(_BREAKS_OFF if is_over else _parse_error_reason(error), error.lineno) from None
     except (ValueError, RecursionError) as error:
         raise NotReadable(_parse_error_reason(error), line) from None
 

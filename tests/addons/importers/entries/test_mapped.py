@@ -70,7 +70,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
 @pytest.mark.parametrize(
     ("line", "flags", "words"),
     [
-        ('{"prompt": "x"', [], "in.jsonl:1: breaks off"),
+        ('{"prompt": "x"', [], "in.jsonl:1: is not valid JSON: it breaks off"),
         ("id,prompt,response\n", [], "in.jsonl: has no records to import"),
         ('{"id": "q", "prompt": "x", "response": null}', [], "in.jsonl:1: q: has no reply in response"),
         ('{"id": "q", "prompt": 1, "response": "x"}', [], "in.jsonl:1: q: has no text in prompt"),
@@ -136,7 +136,7 @@ def test_lines_that_cannot_become_cases_are_skipped_and_counted(safe_gate: SafeG
         "in.jsonl:3: has no known pair of fields",
         "(3 times: also line 4, line 5)",
         "in.jsonl:6: is not an object",
-        "in.jsonl:7: is not UTF-8",
+        "in.jsonl:7: is not UTF-8: it has the byte 0x",
         "could not import: 6 problems; correct the input and run again\nNothing is written",
     ):
         assert words in err
@@ -148,7 +148,7 @@ def test_lines_that_cannot_become_cases_are_skipped_and_counted(safe_gate: SafeG
 def test_a_file_that_breaks_off_is_never_skipped(safe_gate: SafeGate) -> None:
     Path("in.json").write_text('[{"id": "a", "prompt": "x", "response": "y"},\n', "utf-8")
     err = refusal(safe_gate, "in.json", "nowhere.json", "--skip-invalid")
-    assert "in.json:2: breaks off\n" in err
+    assert "in.json:2: is not valid JSON: it breaks off\n" in err
     assert "nowhere.json: matches no file" in err
 
 

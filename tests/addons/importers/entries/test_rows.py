@@ -171,7 +171,9 @@ def test_lines_that_end_early_are_never_skipped(safe_gate: SafeGate, end: bytes)
     good = b'{"id": "a", "prompt": "x", "response": "y"}\n'
     Path("in.jsonl").write_bytes(good * 25 + end)
     for flags in ([], ["--skip-invalid"]):
-        assert "in.jsonl:26: breaks off; what follows is not read" in refusal(safe_gate, "in.jsonl", *flags)
+        assert "in.jsonl:26: is not valid JSON: it breaks off; what follows is not read" in refusal(
+            safe_gate, "in.jsonl", *flags
+        )
     Path("in.jsonl").write_bytes(good.rstrip())
     assert len(imported(safe_gate, "in.jsonl")) == 1
 
