@@ -144,6 +144,8 @@ def test_everybody_can_use_the_page(runs: Callable[[], Ran], browser: Browser, w
     browser.open(PAGE, width=width, dark=dark)
     assert browser.complaints() == []
     assert browser.run("document.documentElement.scrollWidth") == width
+    wide = "[...document.querySelectorAll('.runs .scroll')].map((one) => one.scrollWidth - one.clientWidth).join()"
+    assert width < 640 or browser.run(wide) == "0"  # no column is cut
     if not (script := os.environ.get("TESTS_AXE")):
         pytest.skip("TESTS_AXE names no axe.min.js (npm: axe-core)")
     browser.call("Runtime.evaluate", expression=Path(script).read_text("utf-8"))
