@@ -79,6 +79,16 @@ def test_the_history_is_this(runs: Callable[[], Ran], monkeypatch: Patch) -> Non
     assert "50.0% (1 of 2)" in ran.out
 
 
+def test_a_column_of_commits_is_there_if_one_is_known(safe_gate: SafeGate, monkeypatch: Patch) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    for sha, titles in ("", "| Run | When | Verdict |"), ("0123456789" * 4, "| Run | When | Commit | Verdict |"):
+        monkeypatch.setenv("GITHUB_SHA", sha)
+        safe_gate("run", "--cases", "c.jsonl", "--report-dir", f"runs/{sha}")
+        assert safe_gate("history", "runs/**/safe-gate.json", "--report-dir", "out").code == 0
+        assert titles in TEXT.read_text("utf-8")
+    assert "| 0123456 |" in TEXT.read_text("utf-8").replace("<code>", "").replace("</code>", "")
+
+
 def test_charts_show_rates_and_mark_changes_of_rules_as_the_text_does(runs: Callable[[], Ran]) -> None:
     runs()
     moments, copies = read(["runs/*/safe-gate.json"])

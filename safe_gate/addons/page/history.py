@@ -78,9 +78,10 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
     columns: list[tuple[str, Sequence[Words]]] = [
         ("Run", [str(number) for number in range(1, len(moments) + 1)]),
         ("When", [one.at[:16].replace("T", " ") for one in moments]),
-        ("Commit", [Untrusted(one.commit[:7]) if one.commit else "" for one in moments]),
         ("Verdict", [VERDICTS[one.verdict] for one in moments]),
     ]
+    if any(one.commit for one in moments):
+        columns.insert(2, ("Commit", [Untrusted(one.commit[:7]) if one.commit else "" for one in moments]))
     for name in _evaluator_names(moments):
         about = next(one.rates(name)[0].about for one in moments if name in one.figures)
         figures = [_rate_text(one.rates(name)[:1]) for one in moments]
