@@ -45,7 +45,7 @@ fix: $(READY) ## put right what a tool can put right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(READY) $(TABLE) ## write the tables of docs/, the inputs of both actions, the words of the config schema, llms.txt and all pictures from the code
+docs: $(READY) $(TABLE) ## write the tables of docs/, the inputs of both actions, the keys of the config schema, llms.txt and all pictures from the code
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/architecture.py
 	$(BIN)/python docs/pictures.py

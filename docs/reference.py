@@ -1,4 +1,4 @@
-"""Writes the tables of the documents, llms.txt, both action.yml and the words of the config schema from the code.
+"""Writes the tables of the documents, llms.txt, both action.yml and the keys of the config schema from the code.
 
 A page marks a table with `<!-- NAME -->` and `<!-- end -->`; `make docs` writes what stands between them.
 """
@@ -35,18 +35,35 @@ def page(text: str) -> str:
 
 
 def config_schema(text: str) -> str:
-    """Return the config schema with what each setting does as the description of its key.
+    """Return the config schema with a key for each setting, and what the setting does as its description.
 
     What a key may hold, and the words of the error if it does not, stand in `$defs`.
     """
     schema: dict[str, Any] = json.loads(text)
-    words = {setting.key: setting.help for setting in settings() if setting.key}
-    for key, description in words.items():
+    wanted = {setting.key: setting for setting in settings() if setting.key}
+    schema["properties"] = {key: one for key, one in schema["properties"].items() if (key,) in {("$schema",), *wanted}}
+    for key, setting in wanted.items():
         found = schema
         for name in key:
-            found = schema["$defs"].get(found.get("$ref", "").rpartition("/")[2], found)["properties"][name]
-        found["description"] = description
+            shapes = schema["$defs"].get(found.get("$ref", "").rpartition("/")[2], found)["properties"]
+            if name not in shapes:
+                shapes[name] = {"$ref": f"#/$defs/{_definition(setting)}"}
+            found = shapes[name]
+        found["description"] = setting.help
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+
+
+def _definition(setting: Setting) -> str:
+    """Return what the key of a new setting may hold, as a name in `$defs`, by its type and bounds."""
+    if setting.kind in (int, float):
+        bounds: dict[tuple[float | None, float | None], str] = {
+            (0, None): "count",
+            (1, None): "positive",
+            (0, 1): "share",
+        }
+        name = bounds[setting.low, setting.high]
+        return f"{name}-or-off" if setting.can_be_off else name
+    return {bool: "flag", str: "text", tuple: "texts"}[setting.kind]
 
 
 _OUTPUTS = "\noutputs:\n"
