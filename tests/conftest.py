@@ -14,7 +14,7 @@ from tests.support.examples import THOROUGH, is_thorough
 from tests.support.github import gate, github, in_actions, start, waits  # noqa: F401 - fixtures for every test
 
 TESTS = Path(__file__).parent
-_TRACED = "gate evaluators core model settings addons commands test_library.py baseline/test_lock.py"
+_TRACED = "gate evaluators core model settings addons commands inputs test_library.py baseline/test_lock.py"
 TRACED = {TESTS / name for name in _TRACED.split()}
 """Tests of which every case is traced: of rooms that are covered completely, and of rooms whose tests are quick."""
 MOST_SECONDS = 5

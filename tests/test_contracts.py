@@ -21,12 +21,11 @@ from safe_gate.settings import Settings, settings
 from safe_gate.settings.reading import read
 from tests.support import actionlint
 from tests.support.cases import REPOSITORY, Patch, SafeGate
+from tests.support.synthesis import run
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
 DOCS = {file.name: file.read_text("utf-8") for file in (REPOSITORY / "docs").glob("*.md")}
 SCHEMAS = {file.name: json.loads(file.read_text("utf-8")) for file in (REPOSITORY / "schemas").glob("*.json")}
-
-
 README = reference.README.read_text("utf-8")
 # What `make docs` writes: the file, and what it must hold.
 WRITTEN: dict[Path, Callable[[str], str]] = {
@@ -50,9 +49,8 @@ def test_the_actions_have_an_input_for_every_option_and_only_the_token_a_default
     assert {name: facts["description"] for name, facts in ACTION["inputs"].items()} == documented
     assert {name for name, facts in ACTION["inputs"].items() if "default" in facts} == {"github-token"}
     composite = yaml.safe_load(reference.COMPOSITE.read_text("utf-8"))
-    outputs = {
-        name: facts | {"value": f"${{{{ steps.gate.outputs.{name} }}}}"} for name, facts in ACTION["outputs"].items()
-    }
+    values = {name: {"value": f"${{{{ steps.gate.outputs.{name} }}}}"} for name in ACTION["outputs"]}
+    outputs = {name: facts | values[name] for name, facts in ACTION["outputs"].items()}
     assert (composite["inputs"], composite["outputs"]) == (ACTION["inputs"], outputs)
 
 
@@ -67,8 +65,7 @@ def test_the_documents_show_what_explain_prints(safe_gate: SafeGate, monkeypatch
 def test_the_evidence_of_the_conversation_in_the_documents_is_what_a_run_prints(safe_gate: SafeGate) -> None:
     (case,) = re.findall(r"```json\n(.*?)```", DOCS["conversations.md"], re.DOTALL)
     (evidence,) = re.findall(r"\n```\n(pivot .*?)```", DOCS["conversations.md"], re.DOTALL)
-    Path("c.jsonl").write_text(json.dumps(json.loads(case)) + "\n", "utf-8")
-    printed = safe_gate("run", "--cases", "c.jsonl").out
+    printed = run(safe_gate, json.loads(case)).out
     for line in evidence.splitlines():
         assert f"\n    {line.removesuffix('...')}" in printed, printed
 

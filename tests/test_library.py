@@ -13,19 +13,8 @@ import pytest
 import safe_gate as package
 from safe_gate import GateError, Run, run, score_output, score_reply
 from safe_gate.model import codec
-from tests.support.cases import (
-    BAD,
-    GOOD,
-    REPOSITORY,
-    Patch,
-    SafeGate,
-    bare_case,
-    report,
-    safe_case,
-    turn,
-    write_batch,
-    write_cases,
-)
+from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.safe_v0 import saying
 
 PAGE = (REPOSITORY / "docs/library.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -73,14 +62,15 @@ def test_a_reply_is_scored_by_a_teams_packs_as_files_and_as_values() -> None:
     page = (REPOSITORY / "docs/own-checks.md").read_text("utf-8")
     pack = json.loads(re.findall(r"```json\n(.*?)```", page, re.DOTALL)[0])
     Path("packs").mkdir()
-    Path("packs/own.json").write_text(json.dumps(pack), "utf-8")
+    file = Path("packs/own.json")
+    file.write_text(json.dumps(pack), "utf-8")
     reply = "Book today and you get 10% off."
-    for packs in ([pack], ["packs/*.json"], [Path("packs/own.json")]):
+    for packs in ([pack], ["packs/*.json"], [file]):
         found = score_reply("Is it cheaper online?", reply, packs=packs)
         assert found.failed == ("acme/no-discounts",)
         assert {"topic_pivot", "acme/no-discounts"} <= set(found.checks)
     assert score_reply("Is it cheaper?", reply, packs=[pack], checks=["topic_pivot"])
-    Path("packs/own.json").write_text(json.dumps(pack | {"rules": []}), "utf-8")
+    file.write_text(json.dumps(pack | {"rules": []}), "utf-8")
     with pytest.raises(ValueError, match=r"packs/own\.json:1: "):
         score_reply("Is it cheaper online?", reply, packs=["packs/own.json"])
 
@@ -117,7 +107,8 @@ def test_a_run_takes_cases_batches_and_outputs_as_values(inputs: dict[str, Any],
     assert run(synthesis_cases=cases[0]).passed
     write_cases(Path("c.jsonl"), turn("c"))
     assert len(run(synthesis_cases=[*cases, "c.jsonl"]).results["synthesis"]) == 3
-    case, bare = safe_case("s"), bare_case("s")
+    case = safe_case("s")
+    bare = {name: value for name, value in case.items() if name != "output"}
     outputs = [{"test_id": "s", "output": case["output"]}]
     for batch in ({"safe_batch": [case]}, {"safe_batch": {"test_cases": [case]}}):
         assert [one.label for one in run(**batch).results["safe_v0"]] == ["Pass"]
@@ -137,72 +128,64 @@ def test_a_run_takes_cases_batches_and_outputs_as_values(inputs: dict[str, Any],
 
 
 def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
-    output = {"signals": ["Cough"], "summary": "She went home.", "followup_questions": ["Which policy?"]}
+    output = saying("Cough", summary="She went home.", questions=["Which policy?"])
     write_batch(Path("b.json"), safe_case("a", output=output))
     safe_gate("run", "--safe-batch", "b.json", "--thresholds", "CR.pass=1", "CR.review=0", "--weights", "AH=3")
     (entry,) = report()["safe_v0"]["results"]
-    scored = score_output(
-        **output,  # type: ignore[arg-type]
-        must_find_signals=["fever"],
-        forbidden_terms=["policy"],
-        must_contain_phrases=["went home"],
-        thresholds={"CR": {"pass": 1, "review": 0}},
-        weights={"AH": 3},
-    )
+    asked = {"must_find_signals": ["fever"], "forbidden_terms": ["policy"], "must_contain_phrases": ["went home"]}
+    scored = _output(**output, **asked, thresholds={"CR": {"pass": 1, "review": 0}}, weights={"AH": 3})
     found = codec.to_json(scored)
     same = ("scores", "details", "label")
     assert {key: found[key] for key in same} == {key: entry[key] for key in same}
     strict = {"forbidden_terms": ["x", "policy"], "match": "normalised", "strict_ah": True}
-    assert score_output(**output, **strict).scores["AH"] == 0  # type: ignore[arg-type]
+    assert _output(**output, **strict).scores["AH"] == 0
 
 
-@pytest.mark.parametrize(
-    ("call", "error", "words"),
-    [
-        (lambda: score_reply(None, "x"), TypeError, "user: is NoneType; expected text"),  # type: ignore[arg-type]
-        (lambda: score_reply("x", "x", checks=[]), ValueError, "checks: is empty, which would always pass"),
-        (lambda: score_reply("x", "x", checks="topic_pivot"), TypeError, "checks: is a text; expected a list"),
-        (lambda: score_reply("x", "x", checks=["topic_pivt"]), ValueError, '(did you mean "topic_pivot"?); expected'),
-        (lambda: score_reply("x", "x", profile="specs"), ValueError, 'profile: "specs" is not known'),  # type: ignore[arg-type]
-        (lambda: score_reply("x", "x", must_contain="word"), TypeError, "must_contain: is a single value; expected a"),
-        (lambda: score_reply("x", "x", must_contain=[1]), TypeError, "must_contain[0]: is int; expected text, or {"),  # type: ignore[list-item]
-        (lambda: score_reply("x", "x", must_not_contain=[" "]), ValueError, "must_not_contain[0]: is empty"),
-        (lambda: score_reply("x", "x", must_contain=[{"regex": "("}]), ValueError, "must_contain[0]: is not an RE2"),
-        (
-            lambda: score_reply("x", "x", checks=["wording"]),
-            ValueError,
-            "checks: wording needs must_contain or must_not_",
-        ),
-        (lambda: score_reply("x", "x", packs=[3]), TypeError, "packs[0]: is int; expected a path, or a pack as"),  # type: ignore[list-item]
-        (lambda: score_reply("x", "x", packs=["no.json"]), ValueError, "no.json: matches no file"),
-        (lambda: score_reply("x", "x", packs=[{"pack": "a"}]), ValueError, "packs[0]:1: "),
-        (lambda: _output(strict_ah="no"), TypeError, "strict_ah: is str; expected True or False"),
-        (lambda: _output(thresholds={"CR": 1}), TypeError, "thresholds.CR: is int; expected a mapping"),
-        (lambda: _output(weights=3), TypeError, "weights: is int; expected a mapping"),
-        (lambda: _output(signals="fever"), TypeError, "signals: is a text; expected a list of texts"),
-        (lambda: _output(signals=[1]), TypeError, "signals[0]: is int; expected text"),
-        (
-            lambda: _output(must_find_signals=[""]),
-            ValueError,
-            'must_find_signals[0]: is ""; expected a text to look for',
-        ),
-        (lambda: _output(must_contain_phrases=["a", " \ufeff"]), ValueError, "must_contain_phrases[1]: is "),
-        (lambda: _output(forbidden_terms=[""], match="clinical"), ValueError, 'forbidden_terms[0]: is ""; expected a'),
-        (lambda: _output(match="exact"), ValueError, 'match: "exact" is not known'),
-        (lambda: _output(thresholds={"CX": {}}), ValueError, 'thresholds: "CX" is not known'),
-        (lambda: _output(thresholds={"CR": {"pass": 2}}), ValueError, "thresholds.CR.pass: is 2; expected a number"),
-        (lambda: _output(thresholds={"CR": {"pass": 0.1}}), ValueError, "thresholds.CR: pass is below review"),
-        (lambda: _output(weights={"CR": float("nan")}), ValueError, "weights.CR: is nan; expected a number"),
-        (lambda: _output(weights=dict.fromkeys(("CR", "AH", "AC"), 0)), ValueError, "weights: are all zero"),
-    ],
-)
-def test_wrong_arguments_are_refused_in_a_sentence(call: Callable[[], Any], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=re.escape(words)):
-        call()
+def _reply(**arguments: Any) -> Any:
+    return score_reply(**{"user": "x", "assistant": "x"} | arguments)
 
 
 def _output(**arguments: Any) -> Any:
     return score_output(**{"signals": [], "summary": "", "followup_questions": []} | arguments)
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "error", "words"),
+    [
+        (_reply, {"user": None}, TypeError, "user: is NoneType; expected text"),
+        (_reply, {"checks": []}, ValueError, "checks: is empty, which would always pass"),
+        (_reply, {"checks": "topic_pivot"}, TypeError, "checks: is a text; expected a list"),
+        (_reply, {"checks": ["topic_pivt"]}, ValueError, '(did you mean "topic_pivot"?); expected'),
+        (_reply, {"profile": "specs"}, ValueError, 'profile: "specs" is not known'),
+        (_reply, {"must_contain": "word"}, TypeError, "must_contain: is a single value; expected a"),
+        (_reply, {"must_contain": [1]}, TypeError, "must_contain[0]: is int; expected text, or {"),
+        (_reply, {"must_not_contain": [" "]}, ValueError, "must_not_contain[0]: is empty"),
+        (_reply, {"must_contain": [{"regex": "("}]}, ValueError, "must_contain[0]: is not an RE2"),
+        (_reply, {"checks": ["wording"]}, ValueError, "checks: wording needs must_contain or must_not_"),
+        (_reply, {"packs": [3]}, TypeError, "packs[0]: is int; expected a path, or a pack as"),
+        (_reply, {"packs": ["no.json"]}, ValueError, "no.json: matches no file"),
+        (_reply, {"packs": [{"pack": "a"}]}, ValueError, "packs[0]:1: "),
+        (_output, {"strict_ah": "no"}, TypeError, "strict_ah: is str; expected True or False"),
+        (_output, {"thresholds": {"CR": 1}}, TypeError, "thresholds.CR: is int; expected a mapping"),
+        (_output, {"weights": 3}, TypeError, "weights: is int; expected a mapping"),
+        (_output, {"signals": "fever"}, TypeError, "signals: is a text; expected a list of texts"),
+        (_output, {"signals": [1]}, TypeError, "signals[0]: is int; expected text"),
+        (_output, {"must_find_signals": [""]}, ValueError, 'must_find_signals[0]: is ""; expected a text to look for'),
+        (_output, {"must_contain_phrases": ["a", " \ufeff"]}, ValueError, "must_contain_phrases[1]: is "),
+        (_output, {"forbidden_terms": [""], "match": "clinical"}, ValueError, 'forbidden_terms[0]: is ""; expected a'),
+        (_output, {"match": "exact"}, ValueError, 'match: "exact" is not known'),
+        (_output, {"thresholds": {"CX": {}}}, ValueError, 'thresholds: "CX" is not known'),
+        (_output, {"thresholds": {"CR": {"pass": 2}}}, ValueError, "thresholds.CR.pass: is 2; expected a number"),
+        (_output, {"thresholds": {"CR": {"pass": 0.1}}}, ValueError, "thresholds.CR: pass is below review"),
+        (_output, {"weights": {"CR": float("nan")}}, ValueError, "weights.CR: is nan; expected a number"),
+        (_output, {"weights": {"CR": 0, "AH": 0, "AC": 0}}, ValueError, "weights: are all zero"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_a_sentence(
+    call: Callable[..., Any], arguments: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    with pytest.raises(error, match=re.escape(words)):
+        call(**arguments)
 
 
 @pytest.fixture
@@ -214,7 +197,7 @@ def inputs() -> dict[str, Any]:
 
 
 def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
-    safe_gate: SafeGate, inputs: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: Patch
+    safe_gate: SafeGate, inputs: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     flags = ("--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--thresholds", "CR.pass=0.9")
@@ -230,9 +213,8 @@ def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
     assert "'results'" not in repr(done)
     assert done.report == written
     assert [*map(codec.to_json, done.rules)] == written["rules"]
-    assert {name: [*map(codec.to_json, some)] for name, some in done.results.items()} == {
-        name: written[name]["results"] for name in ("safe_v0", "synthesis")
-    }
+    results = {name: [*map(codec.to_json, some)] for name, some in done.results.items()}
+    assert results == {name: written[name]["results"] for name in ("safe_v0", "synthesis")}
 
 
 def test_a_run_writes_and_prints_what_is_asked(inputs: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
@@ -244,15 +226,12 @@ def test_a_run_writes_and_prints_what_is_asked(inputs: dict[str, Any], capsys: p
 
 
 def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None:
-    limits: dict[str, Any] = {
-        "min_label_accuracy": {"topic_pivot": 0.5},
-        "archetypes": {"Unknown": {"min-pass-rate": 1}},
-    }
+    inputs |= {"min_label_accuracy": {"topic_pivot": 0.5}, "archetypes": {"Unknown": {"min-pass-rate": 1}}}
     write_cases(Path("c.jsonl"), turn("a", expected={"topic_pivot": True}))
-    done = run(**inputs, **limits, max_no_reply="off", protect=("a",), profile=None)
+    done = run(**inputs, max_no_reply="off", protect=("a",), profile=None)
     assert done.passed
     assert {"min-label-accuracy-topic-pivot", "min-pass-rate"} <= {rule.rule for rule in done.rules}
-    assert done.report["provenance"]["policy"]["archetypes"] == limits["archetypes"]
+    assert done.report["provenance"]["policy"]["archetypes"] == inputs["archetypes"]
 
 
 @pytest.mark.parametrize(
@@ -291,7 +270,9 @@ def test_a_run_without_a_verdict_raises_with_the_sentences_of_the_command(settin
 
 
 @pytest.mark.parametrize("block", [one for one in BLOCKS if not one.startswith("# test_")])
-def test_the_code_of_the_page_runs(block: str, monkeypatch: Patch, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_code_of_the_page_runs(
+    block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.chdir(REPOSITORY)
     exec(block, {})
     printed = capsys.readouterr().out

@@ -1,10 +1,9 @@
 """What any text costs: at most 2.2 times as much for twice the length, whatever is matched, read or normalised.
 
-A text is doubled twice, in `make soak` three times and from twice the length. Cost is counted twice. Calls of Python
-functions are exact, and the limit holds for them. Time is what the rest costs, matching above all: processor time, the
-fastest of rounds that go on until it is within the limit, which leaves room for a busy machine. A linear step of two
-doublings takes 4 times as long, or half as long again where a larger text no longer fits a cache. A quadratic one takes
-16 times as long however often it is measured. The planted ones show that either is found out.
+A text is doubled twice, in `make soak` three times and from twice the length. Calls of Python functions are counted,
+and the limit holds for them. What the rest costs, matching above all, is processor time: the fastest of rounds that go
+on until it is within the limit, as a busy machine may be slow. Of two doublings, a linear step takes 4 times as long,
+half as much again where a text no longer fits a cache, and a quadratic one 16 times.
 """
 
 import gc

@@ -1,6 +1,5 @@
 """Memory: what a run holds does not grow with its cases, and what goes to disk comes back as it was."""
 
-import json
 import subprocess
 import sys
 import tempfile
@@ -24,9 +23,7 @@ with open("/proc/self/status") as status:  # a child's ru_maxrss begins with tha
     (most,) = (line.split()[1] for line in status if line.startswith("VmHWM:"))
 print(code, most, file=sys.stderr)
 """
-on_linux = pytest.mark.skipif(
-    sys.platform != "linux", reason="/proc tells the most memory a process had; /dev/full is full"
-)
+on_linux = pytest.mark.skipif(sys.platform != "linux", reason="it has the most memory of a process, and /dev/full")
 
 
 def peaks(*command: str) -> tuple[tuple[str, int], tuple[str, int]]:
@@ -98,10 +95,9 @@ def test_thousands_of_outputs_find_their_cases(safe_gate: SafeGate) -> None:
     cases = [safe_case(f"case-{number}") for number in range(1_100)]
     outputs = [{"test_id": case["test_id"], "output": case.pop("output")} for case in cases]
     write_batch(Path("b.json"), *cases)
-    Path("o.jsonl").write_text("".join(json.dumps(one) + "\n" for one in reversed(outputs)), "utf-8")
+    write_cases(Path("o.jsonl"), *reversed(outputs))
     assert safe_gate("score", "--batch", "b.json", "--outputs", "o.jsonl").code == 0
-    with Path("o.jsonl").open("a", encoding="utf-8") as file:
-        file.write(json.dumps({**outputs[0], "test_id": "nobody"}) + "\n")
+    write_cases(Path("o.jsonl"), *reversed(outputs), outputs[0] | {"test_id": "nobody"})
     refused(safe_gate("score", "--batch", "b.json", "--outputs", "o.jsonl"), "o.jsonl:1101: nobody: test_id")
 
 
@@ -131,8 +127,6 @@ def test_a_full_temporary_folder_is_reported(safe_gate: SafeGate, monkeypatch: P
     full = Path("/dev/full").open("r+b")  # noqa: SIM115 - the spool closes it
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full)
     write_cases(Path("c.jsonl"), turn("a"), turn("b"))
-    refused(
-        safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json"),
-        "the temporary folder: is full: No space left on device; free some space in it",
-    )
+    words = "the temporary folder: is full: No space left on device; free some space in it"
+    refused(safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json"), words)
     assert not Path("o.json").exists()

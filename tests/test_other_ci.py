@@ -21,7 +21,6 @@ SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.
 
 
 def blocks(section: str, language: str) -> list[str]:
-    """Return the fenced blocks of a section in a language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", SECTIONS[section], re.DOTALL | re.MULTILINE)
 
 
@@ -34,13 +33,12 @@ def shell(tmp_path: Path) -> Shell:
     folder = tmp_path.parent / f"{tmp_path.name}-bin"
     folder.mkdir()
     gate, pip, venv = folder / "safe-gate", folder / "pip", folder / "python"
-    gate.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -m safe_gate "$@"\n', "utf-8")
-    pip.write_text(
-        '#!/bin/sh\nfor last; do :; done\ncase $1 in install) echo "pip $last" ;; *) exit 9 ;; esac\n', "utf-8"
-    )
-    made = f'mkdir -p "$3/bin" && cp "{gate}" "{pip}" "$3/bin"'
-    venv.write_text(f'#!/bin/sh\n[ "$1 $2" = "-m venv" ] || exit 9\n{made}\n', "utf-8")
-    for file in (gate, pip, venv):
+    for file, script in {
+        gate: f'exec "{sys.executable}" -I -m safe_gate "$@"',
+        pip: 'for last; do :; done\ncase $1 in install) echo "pip $last" ;; *) exit 9 ;; esac',
+        venv: f'[ "$1 $2" = "-m venv" ] || exit 9\nmkdir -p "$3/bin" && cp "{gate}" "{pip}" "$3/bin"',
+    }.items():
+        file.write_text(f"#!/bin/sh\n{script}\n", "utf-8")
         file.chmod(0o755)
     (folder / "python3").symlink_to(venv)
 
@@ -117,9 +115,6 @@ def test_the_gitlab_job_is_the_one_that_init_writes_and_a_project_may_change_it(
     (include,) = including["include"]
     assert (REPOSITORY / include["file"]) == TEMPLATE
     assert including.keys() - {"include"} == yaml.safe_load(TEMPLATE.read_text("utf-8")).keys()
-
-
-# --- pre-commit ---------------------------------------------------------------------------------
 
 
 def hooked(*paths: str) -> list[str]:

@@ -53,7 +53,6 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def source(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sdist, unpacked."""
     folder = tmp_path_factory.mktemp("sdist")
     archive = built("sdist", REPOSITORY, folder, tools)
     with tarfile.open(archive) as file:
@@ -63,7 +62,6 @@ def source(tools: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def wheel(tools: Path, source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel that is built from the sdist."""
     return built("wheel", source, tmp_path_factory.mktemp("wheel"), tools)
 
 
@@ -95,12 +93,8 @@ def test_the_sdist_holds_what_a_build_and_a_user_need(source: Path) -> None:
     assert files("safe_gate") | files("schemas") | files("examples") <= found
     top = "README.md CHANGELOG.md LICENSE LICENSE-UNICODE pyproject.toml hatch_build.py PKG-INFO"
     assert {*top.split()} <= found
-    for pattern in (
-        "schemas/*.json",
-        "safe_gate/evaluators/synthesis/packs/*/*.json",
-        "safe_gate/commands/starter/*/.*",
-    ):
-        assert list(source.glob(pattern)), pattern
+    for place in ("schemas/*.json", "safe_gate/evaluators/synthesis/packs/*/*.json", "safe_gate/commands/starter/*/.*"):
+        assert list(source.glob(place)), place
     assert not any(name.startswith(("tests/", "data/", ".git/")) for name in found)
 
 

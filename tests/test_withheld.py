@@ -10,25 +10,21 @@ from typing import Any
 import pytest
 
 from safe_gate.core.jsontext import is_stand_in, stand_in
-from safe_gate.inputs.checked import load_schema
-from tests.support.cases import Patch, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Patch, SafeGate, safe_case, turn, valid, write_batch, write_cases
+from tests.support.formats import ALL, FILES
+from tests.support.safe_v0 import asking, saying
 
 # A word in every place of the input that holds text; ids, concerns, archetypes, tags are names and stay.
 SIGNAL, PHRASE, TERM, SUMMARY, QUESTION, USER, REPLY, NOTE = (
     f"kanari{place}" for place in ("sig", "phr", "ter", "sum", "que", "use", "rep", "not")
 )
-EXPECTATIONS = {
-    "signal_generation": {"must_find_signals": [SIGNAL, f"{SIGNAL} found"]},
-    "event_summary": {"must_contain_phrases": [PHRASE, f"{PHRASE} found"]},
-    "followup_questions": {"forbidden_terms": [TERM]},
-}
-OUTPUT = {"signals": [f"{SIGNAL} found"], "summary": f"{SUMMARY} {PHRASE} found", "followup_questions": [TERM]}
 
 
 @pytest.fixture(autouse=True)
 def _inputs() -> None:
-    output = OUTPUT | {"signals": [f"{QUESTION} {SIGNAL} found"], "summary": f"{SUMMARY} x"}
-    write_batch(Path("b.json"), safe_case("S-1", expectations=EXPECTATIONS, output=output))
+    expectations = asking([SIGNAL, f"{SIGNAL} found"], [PHRASE, f"{PHRASE} found"], forbidden=[TERM])
+    output = saying(f"{QUESTION} {SIGNAL} found", summary=f"{SUMMARY} x", questions=[TERM])
+    write_batch(Path("b.json"), safe_case("S-1", expectations=expectations, output=output))
     reply = f"You should stop being so {REPLY}. You'll definitely be fine, I promise. I can't promise you'll end up happy. Your {REPLY} will be fine."
     write_cases(Path("c.jsonl"), turn("T-1", user=f"I feel awful, {USER}.", assistant=reply, notes=NOTE))
 
@@ -57,7 +53,6 @@ QUOTING = {"text", "found", "missing", "violations", "signal", "phrase", "term",
 
 
 def quotes(value: Any, key: str = "") -> Iterator[str]:
-    """Yield every text a report quotes."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from quotes(inner, name)
@@ -79,14 +74,17 @@ def test_a_field_that_names_clusters_is_withheld(safe_gate: SafeGate, key: str, 
 
 
 def test_not_a_word_that_was_recorded_is_published(published: Callable[..., dict[str, str]]) -> None:
-    told = "".join(published(*RUN).values())
+    full = published(*RUN, *ALL)
+    reports = {name for files in FILES.values() for name in files}
+    assert set(full) == {"log", "output", "summary", "safe-gate.comment.json", *reports}
+    assert {name for name, text in full.items() if "kanari" not in text} == {"output", *FILES["badge"]}
     for word in (SIGNAL, PHRASE, TERM, REPLY):
-        assert word in told  # or the test shows nothing
-    report = json.loads(Path("out/safe-gate.json").read_text("utf-8"))
+        assert word in "".join(full.values())  # or the test shows nothing
+    report = json.loads(full["safe-gate.json"])
     texts = set(quotes([report["safe_v0"], report["synthesis"]]))
     assert len(texts) > 6
-    found = published(*RUN, "--text", "none")
-    assert set(found) == {"log", "output", "summary", "safe-gate.json", "safe-gate.md", "safe-gate.comment.json"}
+    found = published(*RUN, *ALL, "--text", "none")
+    assert set(found) == set(full)
     for name, text in found.items():
         assert "kanari" not in text, name
         assert [quote for quote in texts if quote in text] == [], name
@@ -94,14 +92,12 @@ def test_not_a_word_that_was_recorded_is_published(published: Callable[..., dict
 
 def test_ids_rules_spans_and_hashes_are_shown(published: Callable[..., dict[str, str]]) -> None:
     found = published(*RUN, "--text", "none")
-    report = json.loads(found["safe-gate.json"])
-    assert load_schema("report").faults(report) == ()
+    report = valid("out/safe-gate.json", "report")
     assert all(is_stand_in(text) for text in quotes([report["safe_v0"], report["synthesis"]]))
     assert report["provenance"]["policy"]["text"] == "none"
     for name in ("log", "summary", "safe-gate.md"):
-        assert "Recorded text is hidden" in found[name]
-        assert "T-1" in found[name]
-        assert "S-1" in found[name]
+        for words in ("Recorded text is hidden", "T-1", "S-1"):
+            assert words in found[name]
     for text in (found["log"], found["safe-gate.json"]):
         assert stand_in(TERM) in text
         assert "reassurance-guarantee/good-will-come" in text

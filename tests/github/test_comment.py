@@ -14,28 +14,11 @@ from hypothesis import strategies as st
 from safe_gate.github import ApiError, Context, Refusal, Subject, WorkflowRun, comment
 from safe_gate.github.comment import Draft, Marker, Posted, gate_name, post
 from tests.support.cases import Patch
-from tests.support.github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, Answer, Gate, GitHub
+from tests.support.github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, REPOSITORY, Answer, Gate, GitHub
 
 KEYS = st.sampled_from(["login", "user", "body", "id", "html_url", "state", "head", "base", "repo", "sha", "number"])
 NEWER = "0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c"
 SYNCHRONIZED = PULL_REQUEST | {"pull_request": {"number": 2, "head": {"sha": NEWER}}}
-
-
-def overtake(gate: Gate, github: GitHub, monkeypatch: Patch, theirs: str, **answers: Answer) -> dict[str, Any]:
-    """Let another run create its comment just before ours; return it. From then on, `answers` replace those of GitHub."""
-    gate("pass", GITHUB_RUN_ID=theirs)
-    other = github.comments.pop()
-    answer = GitHub.answer
-
-    def overtaken(self: GitHub, method: str, *request: Any) -> Answer:
-        if method == "POST":
-            github.comments.append(other)
-        known = method in answers and other in github.comments
-        return answers[method] if known else answer(self, method, *request)
-
-    monkeypatch.setattr(GitHub, "answer", overtaken)
-    github.requests.clear()
-    return other
 
 
 def bodies(github: GitHub) -> str:
@@ -92,18 +75,11 @@ def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[s
         assert post(Nonsense(objects), "o/r", 2, Draft(marker, ["long", "short"], "always", passed=True)).status
 
 
-# --- several gates ------------------------------------------------------------------------------
-
-
 def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, github: GitHub) -> None:
-    others = ({"GITHUB_JOB": "other"}, {"GITHUB_WORKFLOW": "nightly"}, {"GITHUB_WORKFLOW": "evals/a"})
-    ids = ("clinical", "leg --> 2", "a/gate")
-    for step in (
-        gate("fail"),
-        *(gate("fail", **one) for one in others),
-        *(gate("fail", "--gate-id", id_) for id_ in ids),
-    ):
-        assert step.status == "created"
+    places = ({"GITHUB_JOB": "other"}, {"GITHUB_WORKFLOW": "nightly"}, {"GITHUB_WORKFLOW": "evals/a"})
+    steps = [gate("fail"), *(gate("fail", **place) for place in places)]
+    steps += [gate("fail", "--gate-id", id_) for id_ in ("clinical", "leg --> 2", "a/gate")]
+    assert {step.status for step in steps} == {"created"}
     assert gate("pass").status == "updated"
     assert ["❌" in body["body"] for body in github.comments] == [False, *[True] * 6]
 
@@ -121,24 +97,19 @@ def test_a_gate_does_not_overwrite_another_of_its_run(gate: Gate, github: GitHub
     assert gate(second, GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2").status == "updated"
 
 
-# --- runs that overtake each other --------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
-    ("run", "attempt", "is_newer"),
-    [
-        *((*one, False) for one in (("99", "1"), ("99", "7"), ("100", "1"))),
-        *((*one, True) for one in (("100", "3"), ("100", "10"), ("1000", "1"))),
-    ],
+    ("run", "is_newer"),
+    [("99.1", False), ("99.7", False), ("100.1", False), ("100.3", True), ("100.10", True), ("1000.1", True)],
 )
-def test_only_a_newer_run_overwrites(gate: Gate, github: GitHub, run: str, attempt: str, *, is_newer: bool) -> None:
+def test_only_a_newer_run_overwrites(gate: Gate, github: GitHub, run: str, *, is_newer: bool) -> None:
+    id_, attempt = run.split(".")
     gate("fail", GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2")
     before = bodies(github)
-    step = gate("pass", GITHUB_RUN_ID=run, GITHUB_RUN_ATTEMPT=attempt)
+    step = gate("pass", GITHUB_RUN_ID=id_, GITHUB_RUN_ATTEMPT=attempt)
     assert (step.outputs["comment-url"], step.warnings) == (github.comments[0]["html_url"], [])
     if is_newer:
         assert step.status == "updated"
-        assert f"run={run}.{attempt} " in github.comments[0]["body"]
+        assert f"run={run} " in github.comments[0]["body"]
     else:
         assert (step.status, bodies(github), github.writes) == ("skipped-outdated", before, ["POST"])
 
@@ -211,21 +182,13 @@ def test_a_twin_stays_while_it_may_be_the_only_one_with_the_newest_result(gate: 
     assert " run=111.1 " in left["body"]
 
 
-# --- first runs that race -----------------------------------------------------------------------
-
-
+UNCLEAR = Answer(502, "")  # ours may have been created
 # The run that created the older comment, what is answered in GitHub's place, what becomes of ours, whose are left, and what was written.
 RACES: list[tuple[str, dict[str, Answer], str, list[str], list[str]]] = [
     ("99", {}, "updated", ["100"], ["POST", "PATCH", "DELETE"]),
     ("101", {}, "skipped-outdated", ["101"], ["POST", "DELETE"]),
-    (
-        "99",
-        {"POST": Answer(502, "")},
-        "updated",
-        ["100"],
-        ["POST", "PATCH"],
-    ),  # so it is unclear whether ours was created
-    ("101", {"POST": Answer(502, "")}, "skipped-outdated", ["101"], ["POST"]),
+    ("99", {"POST": UNCLEAR}, "updated", ["100"], ["POST", "PATCH"]),
+    ("101", {"POST": UNCLEAR}, "skipped-outdated", ["101"], ["POST"]),
     ("99", {"GET": Answer(403)}, "created", ["99", "100"], ["POST"]),
     ("99", {"PATCH": Answer(403)}, "created", ["99", "100"], ["POST", "PATCH"]),
 ]
@@ -235,17 +198,28 @@ RACES: list[tuple[str, dict[str, Answer], str, list[str], list[str]]] = [
 def test_of_two_first_runs_the_one_that_created_the_younger_comment_gives_way(
     gate: Gate, github: GitHub, monkeypatch: Patch, theirs: str, answers: Any, status: str, left: Any, writes: Any
 ) -> None:
-    overtake(gate, github, monkeypatch, theirs, **answers)
+    gate("pass", GITHUB_RUN_ID=theirs)
+    older = github.comments.pop()
+    answer = GitHub.answer
+
+    def overtaken(self: GitHub, method: str, *request: Any) -> Answer:
+        if method == "POST":  # their comment is created just before ours
+            github.comments.append(older)
+        known = method in answers and older in github.comments
+        return answers[method] if known else answer(self, method, *request)
+
+    monkeypatch.setattr(GitHub, "answer", overtaken)
+    github.requests.clear()
     step = gate("fail", GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"]) == (status, github.comments[-1]["html_url"])
     assert (re.findall(r" run=(\d+)\.1 ", bodies(github)), github.writes, step.warnings) == (left, writes, [])
 
 
 class Racer:
-    """A first run in a thread of its own, which waits for its turn before each request to the comments it shares."""
+    """A first run in a thread of its own, which waits for its turn before each request to a GitHub that it shares."""
 
-    def __init__(self, run: int, comments: list[dict[str, Any]]) -> None:
-        self._comments = comments
+    def __init__(self, run: int, github: GitHub) -> None:
+        self._github = github
         self._go, self._paused = Semaphore(0), Semaphore(0)
         marker = Marker("evals/gate", HEAD, WorkflowRun(run, 1), f"{run:016x}")
         self._draft = Draft(marker, ["text"], "always", passed=True)
@@ -260,7 +234,7 @@ class Racer:
 
     def _race(self) -> None:
         self._wait()
-        self.posted = post(self, "o/r", 2, self._draft, BOT)
+        self.posted = post(self, REPOSITORY, 2, self._draft, BOT)
         self._paused.release()
 
     def _wait(self) -> None:
@@ -269,16 +243,10 @@ class Racer:
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
         self._wait()
-        if method == "POST":
-            id_ = 1 + max((one["id"] for one in self._comments), default=0)
-            self._comments.append({"id": id_, "user": {"login": BOT}, "html_url": f"https://x/{id_}"} | (body or {}))
-            return self._comments[-1]
-        found = next((one for one in self._comments if str(one["id"]) == path.rpartition("/")[2]), None)
-        if found is None:
+        id_ = path.rpartition("/")[2]
+        if id_.isdigit() and int(id_) not in {one["id"] for one in self._github.comments}:
             raise ApiError("Not Found", Refusal.NOT_FOUND)
-        if method == "DELETE":
-            self._comments.remove(found)
-        found |= body or {}
+        found: dict[str, Any] = json.loads(self._github.answer(method, path, body or {}).body or "{}")
         return found
 
     def raw(self, path: str) -> bytes:
@@ -286,22 +254,19 @@ class Racer:
 
     def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
         self._wait()
-        yield from [dict(one) for one in self._comments]
+        yield from json.loads(self._github.answer("GET", path, {}).body)
 
 
 @given(st.permutations([101, 102, 103]), st.integers(2, 3), st.lists(st.integers(0, 2), max_size=30))
 def test_however_first_runs_race_one_comment_stays(runs: list[int], count: int, order: list[int]) -> None:
-    comments: list[dict[str, Any]] = []
-    racers = [Racer(run, comments) for run in runs[:count]]
+    github = GitHub()
+    racers = [Racer(run, github) for run in runs[:count]]
     for turn in order:
         racers[turn % count].step()
     while any(racer.posted is None for racer in racers):
         for racer in racers:
             racer.step()
-    assert len(comments) == 1
-
-
-# --- unchanged ----------------------------------------------------------------------------------
+    assert len(github.comments) == 1
 
 
 def test_the_same_result_is_written_for_another_commit_and_over_an_edit(gate: Gate, github: GitHub) -> None:
@@ -324,9 +289,7 @@ def test_a_run_that_changes_nothing_still_outranks_older_ones(gate: Gate, github
     assert github.comments[0]["body"] == created.replace(" run=30.1 ", " run=32.1 ")
     assert gate("fail", "--comment", mode, GITHUB_RUN_ID="31").status == "skipped-outdated"
     assert "✅" in github.comments[0]["body"]
-
-
-# --- modes --------------------------------------------------------------------------------------
+    assert gate("fail", "--comment", mode, payload=payload, GITHUB_RUN_ID="33").status == "updated"
 
 
 def test_on_failure_creates_for_a_failure_only_and_keeps_the_comment_up_to_date(gate: Gate, github: GitHub) -> None:
@@ -334,16 +297,6 @@ def test_on_failure_creates_for_a_failure_only_and_keeps_the_comment_up_to_date(
     statuses = [gate(verdict, *mode).status for verdict in ("pass", "fail", "fail", "pass", "pass")]
     assert statuses == ["skipped-passed", "created", "unchanged", "updated", "unchanged"]
     assert "### ✅ SAFE Gate" in github.comments[0]["body"]
-
-
-def test_changes_rewrites_for_another_result_only(gate: Gate) -> None:
-    mode = ("--comment", "changes")
-    assert gate("fail", *mode).status == "created"
-    assert gate("fail", *mode, payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "unchanged"
-    assert gate("pass", *mode, payload=SYNCHRONIZED, GITHUB_RUN_ID="102").status == "updated"
-
-
-# --- whose comment ------------------------------------------------------------------------------
 
 
 def test_an_app_gets_a_warning_that_names_the_setting_for_its_account(gate: Gate, github: GitHub) -> None:
@@ -354,9 +307,6 @@ def test_an_app_gets_a_warning_that_names_the_setting_for_its_account(gate: Gate
     step = gate("pass", SAFE_GATE_COMMENT_AUTHOR="my-app[bot]")
     assert (step.status, step.warnings) == ("updated", [])
     assert ("GET", "/user") not in github.requests[-2:]
-
-
-# --- what GitHub takes --------------------------------------------------------------------------
 
 
 def test_a_body_that_github_does_not_take_gets_shorter(gate: Gate, github: GitHub) -> None:

@@ -1,13 +1,11 @@
 """Every event that can start a run: which pull request and which commits it is about, and what it may read."""
 
-import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import Patch, SafeGate, refused, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Patch, SafeGate, read_json, refused, safe_case, turn, write_batch, write_cases
 from tests.support.github import BASE, HEAD, PULL_REQUEST, REPOSITORY, Gate, GitHub, InActions
 from tests.support.workflow_run import HERE, LISTED, OTHER, workflow_run
 
@@ -56,9 +54,7 @@ NOT_COMMENTED = {
 
 
 @pytest.mark.parametrize(("event", "payload", "asked"), COMMENTED.values(), ids=COMMENTED)
-def test_pull_requests_are_commented(
-    gate: Gate, github: GitHub, event: str, payload: dict[str, Any], asked: str
-) -> None:
+def test_pull_requests_are_commented(gate: Gate, github: GitHub, event: str, payload: Any, asked: str) -> None:
     step = gate("fail", event=event, payload=payload, GITHUB_SHA=HEAD if event == "workflow_dispatch" else OTHER)
     assert step.status == "created"
     assert f"/blob/{HEAD}/cases.jsonl#L1" in step.summary
@@ -67,9 +63,7 @@ def test_pull_requests_are_commented(
 
 
 @pytest.mark.parametrize(("event", "payload", "requests"), NOT_COMMENTED.values(), ids=NOT_COMMENTED)
-def test_other_events_are_only_summarised(
-    gate: Gate, github: GitHub, event: str, payload: dict[str, Any], requests: int
-) -> None:
+def test_other_events_are_only_summarised(gate: Gate, github: GitHub, event: str, payload: Any, requests: int) -> None:
     step = gate("fail", event=event, payload=payload, GITHUB_SHA=OTHER)
     assert (step.status, len(github.requests), step.warnings) == ("skipped-no-pull-request", requests, [])
     assert "1 of 1 rule broken" in step.summary
@@ -115,73 +109,55 @@ def test_a_workflow_run_that_does_not_name_the_base_of_what_started_it_is_an_err
         ("workflow_dispatch", {}, (None, "0" * 40, "")),
     ],
 )
-def test_the_file_that_is_left_behind_names_the_commits(
-    gate: Gate, event: str, payload: dict[str, Any], facts: tuple[object, ...]
-) -> None:
+def test_the_file_that_is_left_behind_names_the_commits(gate: Gate, event: str, payload: Any, facts: Any) -> None:
     gate("pass", "--comment", "never", event=event, payload=payload)
-    file = json.loads(Path("reports/safe-gate.comment.json").read_text("utf-8"))
+    file = read_json("reports/safe-gate.comment.json")
     assert tuple(file[name] for name in ("event", "pull_request", "head_sha", "base_sha")) == (event, *facts)
 
 
-# --- pull_request_target ------------------------------------------------------------------------
+HEAD_OF_BRANCH = {".git/HEAD": "ref: refs/heads/changes\n"}
+# The files below a checkout's folder by which git knows the commit that it is at.
+LAYOUTS = {
+    "detached": {".git/HEAD": "{sha}\n"},
+    "on branch": HEAD_OF_BRANCH | {".git/refs/heads/changes": "{sha}\n"},
+    "packed": HEAD_OF_BRANCH | {".git/packed-refs": "# pack-refs with: peeled\n{sha} refs/heads/changes\n"},
+    "worktree": {
+        ".git": "gitdir: {main}/worktrees/w\n",
+        "{main}/worktrees/w/HEAD": "ref: refs/heads/changes\n",
+        "{main}/worktrees/w/commondir": "../..\n",
+        "{main}/refs/heads/changes": "{sha}\n",
+        "{main}/HEAD": f"{BASE}\n",
+    },
+    # The branch has got another commit since the event, and was packed before.
+    "moved on": HEAD_OF_BRANCH
+    | {".git/refs/heads/changes": f"{OTHER}\n", ".git/packed-refs": f"{BASE} refs/heads/changes\n"},
+}
 
 
-def detached(folder: Path, sha: str) -> None:
-    (folder / ".git").mkdir(parents=True)
-    (folder / ".git" / "HEAD").write_text(f"{sha}\n", "utf-8")
-
-
-def on_branch(folder: Path, sha: str) -> None:
-    detached(folder, "ref: refs/heads/changes")
-    (folder / ".git/refs/heads").mkdir(parents=True)
-    (folder / ".git/refs/heads/changes").write_text(f"{sha}\n", "utf-8")
-
-
-def packed(folder: Path, sha: str) -> None:
-    detached(folder, "ref: refs/heads/changes")
-    (folder / ".git/packed-refs").write_text(f"# pack-refs with: peeled\n{sha} refs/heads/changes\n", "utf-8")
-
-
-def worktree(folder: Path, sha: str) -> None:
-    detached(Path("main"), BASE)
-    git = Path("main/.git/worktrees/w").absolute()
-    git.mkdir(parents=True)
-    (git / "HEAD").write_text(sha, "utf-8")
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / ".git").write_text(f"gitdir: {git}\n", "utf-8")
-
-
-def moved_on(folder: Path, _: str) -> None:
-    on_branch(folder, OTHER)  # the branch has got another commit since the event
-    (folder / ".git/packed-refs").write_text(f"{BASE} refs/heads/changes\n", "utf-8")  # where it once was
-
-
-Layout = Callable[[Path, str], None]
-LAYOUTS: list[Layout] = [detached, on_branch, packed, worktree]
+def check_out(layout: str, folder: str, sha: str) -> None:
+    places = {"sha": sha, "main": Path("main/.git").absolute()}
+    for name, text in LAYOUTS[layout].items():
+        file = Path(folder, name.format_map(places))
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text.format_map(places), "utf-8")
 
 
 @pytest.mark.parametrize(
-    ("layout", "checkout", "working", "cases"),
+    ("layout", "place"),
     [
-        *((layout, ".", ".", "cases.jsonl") for layout in (*LAYOUTS, moved_on)),
-        (detached, ".", "evals/deep", "../cases.jsonl"),
-        (worktree, "pr", ".", "pr/cases.jsonl"),
-        (on_branch, "a/b", ".", "**/cases.jsonl"),
-        (packed, "a/b", "a", "b/evals/cases.jsonl"),
-        (detached, "pr", "pr/evals", "../../cases.jsonl"),  # a config may lie in the working folder
+        *((layout, (".", ".", "cases.jsonl")) for layout in LAYOUTS),
+        ("detached", (".", "evals/deep", "../cases.jsonl")),
+        ("worktree", ("pr", ".", "pr/cases.jsonl")),
+        ("on branch", ("a/b", ".", "**/cases.jsonl")),
+        ("packed", ("a/b", "a", "b/evals/cases.jsonl")),
+        ("detached", ("pr", "pr/evals", "../../cases.jsonl")),  # a config may lie in the working folder
     ],
 )
 def test_a_head_checkout_is_refused_under_pull_request_target(
-    safe_gate: SafeGate,
-    in_actions: InActions,
-    github: GitHub,
-    monkeypatch: Patch,
-    layout: Layout,
-    checkout: str,
-    working: str,
-    cases: str,
+    safe_gate: SafeGate, in_actions: InActions, github: GitHub, monkeypatch: Patch, layout: str, place: Any
 ) -> None:
-    layout(Path(checkout), HEAD)
+    checkout, working, cases = place
+    check_out(layout, checkout, HEAD)
     file = Path(working) / cases.replace("**", "a/b")
     for folder in (Path(working), file.parent):
         folder.mkdir(parents=True, exist_ok=True)
@@ -213,8 +189,8 @@ def test_a_head_checkout_is_refused_under_pull_request_target(
     ],
 )
 def test_nothing_is_read_of_a_head_checkout(safe_gate: SafeGate, in_actions: InActions, arguments: str) -> None:
-    detached(Path(), BASE)
-    detached(Path("pr"), HEAD)
+    check_out("detached", ".", BASE)
+    check_out("detached", "pr", HEAD)
     for folder in (Path(), Path("pr")):
         write_cases(folder / "cases.jsonl", turn("a"))
         write_batch(folder / "b_batch_1.json", safe_case("a"))
@@ -234,19 +210,19 @@ def test_a_loop_of_links_is_a_problem_under_pull_request_target_too(safe_gate: S
     assert safe_gate("run", "--cases", "loop/c.jsonl").err.startswith(words)
 
 
-@pytest.mark.parametrize(("layout", "trusted"), [*((one, "base") for one in LAYOUTS), (packed, "GITHUB_SHA")])
-def test_the_bases_own_files_are_judged_under_pull_request_target(gate: Gate, layout: Layout, trusted: str) -> None:
-    layout(Path(), BASE if trusted == "base" else OTHER)  # the base's branch has moved on since the event was made
-    detached(Path("tools"), HEAD)
+@pytest.mark.parametrize(
+    ("layout", "trusted"), [*((one, BASE) for one in LAYOUTS if one != "moved on"), ("packed", OTHER)]
+)
+def test_the_bases_own_files_are_judged_under_pull_request_target(gate: Gate, layout: str, trusted: str) -> None:
+    check_out(layout, ".", trusted)  # OTHER where the base's branch has moved on since the event was made
+    check_out("detached", "tools", HEAD)
     assert gate("fail", event="pull_request_target", GITHUB_SHA=OTHER).status == "created"
 
 
 @pytest.mark.parametrize("sha", [MERGE, HEAD])
 def test_only_pull_request_target_is_so_strict(safe_gate: SafeGate, in_actions: InActions, sha: str) -> None:
-    detached(Path(), sha)
+    check_out("detached", ".", sha)
     write_cases(Path("cases.jsonl"), turn("a"))
     for event, code in (("pull_request", 0), ("pull_request_target", 3)):
         in_actions(event)
         assert safe_gate("run", "--cases", "cases.jsonl").code == code
-    Path("safe.config.json").write_text('{"allow": ["head-checkout"]}', "utf-8")
-    assert "cannot be set in the config file" in safe_gate("run", "--cases", "cases.jsonl").err

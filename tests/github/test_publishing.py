@@ -2,28 +2,13 @@
 
 import re
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.support.cases import Patch
-from tests.support.github import (
-    BOT,
-    COMMENTS,
-    HEAD,
-    ONE_COMMENT,
-    PERSONAL,
-    TOKEN,
-    Answer,
-    Gate,
-    GitHub,
-    Start,
-    Step,
-    ok,
-    says,
-)  # fmt: skip
-
-MARKER = re.compile(r"<!-- safe-gate gate=(\S+) head=(\w*) run=(\d+)\.(\d+) result=(\w+) text=(\w+) -->\n")
+from tests.support.github import BOT, COMMENTS, HEAD, ONE_COMMENT, PERSONAL, TOKEN, Answer, Gate, GitHub, Step, says
 
 
 def marker(gate: str = "evals/gate") -> str:
@@ -31,17 +16,13 @@ def marker(gate: str = "evals/gate") -> str:
     return f"<!-- safe-gate gate={gate} head={HEAD} run=99.1 result=0123456789abcdef text= -->"
 
 
-# --- the comment --------------------------------------------------------------------------------
-
-
 def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     step = gate("fail")
     (comment,) = github.comments
-    assert (step.status, step.outputs["comment-url"]) == ("created", comment["html_url"])
-    found = MARKER.match(comment["body"])
-    assert found
-    assert found.groups()[:4] == ("evals/gate", HEAD, "100", "1")
-    assert comment["body"][found.end() :] == step.summary
+    assert (step.status, step.outputs["comment-url"], step.warnings) == ("created", comment["html_url"], [])
+    line, _, body = comment["body"].partition("\n")
+    assert re.fullmatch(rf"<!-- safe-gate gate=evals/gate head={HEAD} run=100\.1 result=\w+ text=\w+ -->", line)
+    assert body == step.summary
     assert step.summary.startswith("### ❌ SAFE Gate")
     listing = ("GET", f"{COMMENTS}?per_page=100")
     assert github.requests == [listing, ("POST", COMMENTS), listing]
@@ -50,7 +31,6 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
         assert f"https://github.com/Codertocat/Hello-World/{path}" in comment["body"]
         assert path not in Path("reports/safe-gate.md").read_text("utf-8"), "the report is the same whoever makes it"
     assert github.tokens == {f"Bearer {TOKEN}"}
-    assert step.warnings == []
     github.comments[0]["body"] = comment["body"].replace("\n", "\r\n").strip()  # line ends as a browser sends them
     assert gate("fail").status == "unchanged"
 
@@ -102,9 +82,6 @@ def test_a_server_of_ones_own_may_have_a_path(gate: Gate, github: GitHub) -> Non
     assert {path.startswith("/api/v3/") for _, path in github.requests} == {True}
 
 
-# --- no comment ---------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("flags", "token", "status"),
     [(("--comment", "never"), TOKEN, "skipped-off"), ((), "", "skipped-no-token"), ((), " ", "skipped-no-token")],
@@ -128,9 +105,6 @@ def test_a_broken_event_changes_no_verdict(gate: Gate, github: GitHub, payload: 
     assert (step.status, github.requests) == ("skipped-no-pull-request", [])
     told = [one for one in step.warnings if "The comment was not posted: the event file" in one]
     assert (told, len(told)) == (step.warnings, is_broken)
-
-
-# --- a GitHub that refuses, breaks or is not there ----------------------------------------------
 
 
 def assert_only_warned(step: Step, status: str, words: str = "") -> None:
@@ -175,10 +149,8 @@ def test_a_refusal_is_a_warning(
     for body in before:
         github.add(BOT, body)
     github.faults[(method, path)] = answer
-    token = (
-        PERSONAL if path == "/user" or answer.status == 200 else {}
-    )  # which asks whose it is, and may be told nothing
-    assert_only_warned(gate("fail", **token), status, words)
+    asks_whose = path == "/user" or answer.status == 200
+    assert_only_warned(gate("fail", **(PERSONAL if asks_whose else {})), status, words)
     assert [comment["body"] for comment in github.comments] == before
 
 
@@ -216,11 +188,13 @@ def test_what_no_request_can_be_sent_with_is_a_warning(gate: Gate, variable: str
     assert_only_warned(step, "failed", words)
 
 
-def test_pages_that_never_end_and_those_on_another_host_are_warnings(gate: Gate, github: GitHub, start: Start) -> None:
+def test_pages_that_never_end_and_those_on_another_host_are_warnings(
+    gate: Gate, github: GitHub, start: Callable[[GitHub], GitHub]
+) -> None:
     elsewhere = start(GitHub())
     for host, most in ((elsewhere, 1), (github, 110)):
         following = {"Link": f'<{host.url}{COMMENTS}?page=2>; rel="next"'}
-        github.faults[("GET", COMMENTS)] = ok([], headers=following)
+        github.faults[("GET", COMMENTS)] = Answer(body="[]", headers=following)
         github.requests.clear()
         assert_only_warned(gate("fail"), "failed")
         assert len(github.requests) <= most

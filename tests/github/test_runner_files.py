@@ -60,9 +60,9 @@ def test_a_summary_takes_the_longest_text_that_the_step_has_room_for(tmp_path: P
     file = tmp_path / "summary"
     room = SUMMARY_LIMIT - earlier
     exact = "é" * ((room - 1) // 2) + "x" * ((room - 1) % 2)  # and the newline that ends it
-    for texts, taken in (((exact, "short"), exact), ((exact + "x", "short"), "short")):
+    for longest, taken in ((exact, exact), (exact + "x", "short")):
         file.write_bytes(b"\n" * earlier)
-        append_summary(str(file), texts)
+        append_summary(str(file), (longest, "short"))
         assert file.read_bytes() == b"\n" * earlier + f"{taken}\n".encode()
         assert file.stat().st_size <= SUMMARY_LIMIT
     file.write_bytes(b"\n" * (SUMMARY_LIMIT - 4))

@@ -1,26 +1,17 @@
 """What an input may be: how long a line and a text, how many tags; and how many of its problems are told."""
 
-import json
 import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import (
-    SafeGate,
-    bare_case,
-    refused,
-    report,
-    safe_case,
-    short_turn,
-    turn,
-    write_batch,
-    write_cases,
-)
+from tests.support.cases import SafeGate, refused, report, safe_case, turn, write_batch, write_cases, write_json
+from tests.support.synthesis import run
 
-LONG, BYTES = "x" * 2001, 2000
-CASE, BARE = safe_case("s"), bare_case("s")
+LONG = "x" * 2001
+CASE = safe_case("s")
+BARE = {name: value for name, value in CASE.items() if name != "output"}
 OUTPUT = CASE["output"] | {"signals": ["Fever", LONG]}
 SIGNALS = CASE["expectations"] | {"signal_generation": {"must_find_signals": ["a"] * 10_001}}
 BOUNDED: dict[str, tuple[dict[str, Any], str, str]] = {
@@ -43,16 +34,13 @@ def test_what_is_longer_than_a_bound_exits_3_and_names_the_setting(safe_gate: Sa
     files, bound, words = BOUNDED[name]
     for path, objects in files.items():
         (write_batch if path == "b.json" else write_cases)(Path(path), *objects)
-    run = ("run", "--cases", "c.jsonl") if "c.jsonl" in files else ("run", "--safe-batch", "b.json")
-    Path("bounds.json").write_text(json.dumps({"bounds": {bound: BYTES}} if bound else {}), "utf-8")
-    ran = safe_gate(*run, "--config", "bounds.json")
-    refused(ran, words)
+    command = ("run", "--cases", "c.jsonl") if "c.jsonl" in files else ("run", "--safe-batch", "b.json")
+    write_json("bounds.json", {"bounds": {bound: 2000}} if bound else {})
+    said = refused(safe_gate(*command, "--config", "bounds.json"), words)
     assert report()["verdict"] == "error"
     if bound:
-        assert f", the limit of bounds.{bound}; shorten it, or raise bounds.{bound}" in ran.err
-        assert safe_gate(*run).code != 3
-        Path("bounds.json").write_text("{}", "utf-8")
-        assert safe_gate(*run, "--config", "bounds.json").code != 3
+        assert f", the limit of bounds.{bound}; shorten it, or raise bounds.{bound}" in said
+        assert safe_gate(*command).code != 3
 
 
 def test_what_is_as_long_as_a_bound_is_read(safe_gate: SafeGate) -> None:
@@ -68,12 +56,11 @@ def test_a_line_of_more_than_a_million_values_exits_3(safe_gate: SafeGate) -> No
     brackets = "[," * 1_000_001  # in a text they are none
     write_cases(Path("c.jsonl"), turn("a", x_empty=[[]] * 250_000 + [{}] * 240_000, x_text=brackets))
     assert safe_gate("eval", "--cases", "c.jsonl").code == 0
-    write_cases(Path("c.jsonl"), turn("a"), turn("b", x_empty=[[]] * 1_000_000))
     words = "holds more than 1,000,000 values; split it"
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"c.jsonl:2: {words}")
-    write_cases(Path("c.jsonl"), turn("b", x_empty=[[]] * 1_000_000))
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"c.jsonl:1: {words}")
-    write_batch(Path("b.json"), safe_case("s", x_empty=[[]] * 1_000_000))
+    most: list[Any] = [[]] * 1_000_000
+    refused(run(safe_gate, turn("a"), turn("b", x_empty=most)), f"c.jsonl:2: {words}")
+    refused(run(safe_gate, turn("b", x_empty=most)), f"c.jsonl:1: {words}")
+    write_batch(Path("b.json"), safe_case("s", x_empty=most))
     refused(safe_gate("run", "--safe-batch", "b.json"), f"b.json:1: {words}")
 
 
@@ -97,29 +84,26 @@ def test_a_document_that_a_change_may_fill_is_refused_before_it_is_parsed(safe_g
 
 
 def test_too_many_tags_exit_3_and_name_the_setting(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"c{n}", tags=[f"t{n}", "all"]) for n in range(120)))
     words = "bounds.tags: the cases have more than 120 distinct tags"
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "tags=120"), words)
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "tags=121").code == 0
-    write_cases(Path("c.jsonl"), turn("a", tags=[f"t{n}" for n in range(121)]))
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--bounds", "tags=120"), words)
+    for cases in (
+        [turn("a", tags=[f"t{n}" for n in range(121)])],
+        [turn(f"c{n}", tags=[f"t{n}", "all"]) for n in range(120)],
+    ):
+        refused(run(safe_gate, *cases, flags=("--bounds", "tags=120")), words)
+        assert run(safe_gate, flags=("--bounds", "tags=121")).code == 0
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe_gate: SafeGate, jobs: str) -> None:
     Path("a.jsonl").write_text('{"checks": []}\n' * 700, "utf-8")  # each has four faults
     write_cases(Path("b.jsonl"), *(turn(f"b{n}", user=1) for n in range(30)))
-    ran = safe_gate("run", "--synthesis-cases", "a.jsonl", "b.jsonl", "--jobs", jobs)
-    assert ran.code == 3
-    assert ran.err.splitlines() == [
-        f"a.jsonl:1: {fault} (700 times: also line 2, line 3, line 4, ...)"
-        for fault in (
-            "assistant: is missing; expected text: the reply to judge",
-            "checks: is an empty list; expected a list of at least one check, each once",
-            "id: is missing; expected text of 1 to 200 characters, unique in the run",
-            "user: is missing; expected text: what the person wrote",
-        )
-    ] + [
+    said = refused(safe_gate("run", "--synthesis-cases", "a.jsonl", "b.jsonl", "--jobs", jobs))
+    each = "(700 times: also line 2, line 3, line 4, ...)"
+    assert said.splitlines() == [
+        f"a.jsonl:1: assistant: is missing; expected text: the reply to judge {each}",
+        f"a.jsonl:1: checks: is an empty list; expected a list of at least one check, each once {each}",
+        f"a.jsonl:1: id: is missing; expected text of 1 to 200 characters, unique in the run {each}",
+        f"a.jsonl:1: user: is missing; expected text: what the person wrote {each}",
         "b.jsonl:1: b0: user: is 1; expected text: what the person wrote (30 times: also b1, b2, b3, ...)",
         "safe-gate: could not judge: 2830 problems; correct the input and run again",
     ]
@@ -130,8 +114,7 @@ def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe
 
 
 def test_only_the_first_problems_of_a_line_are_reported(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a") | {f"field_{n}": n for n in range(2_000)})
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"))
+    refused(run(safe_gate, turn("a") | {f"field_{n}": n for n in range(2_000)}))
     assert len(report()["problems"]) == 1000
     Path("a.jsonl").write_text('{"checks": []}\n' * 250, "utf-8")
     refused(safe_gate("run", "--synthesis-cases", "a.jsonl"))
@@ -141,13 +124,11 @@ def test_only_the_first_problems_of_a_line_are_reported(safe_gate: SafeGate) -> 
 @pytest.mark.untraced
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_kind_of_problem_is_named_however_many_of_another_kind_come_first(safe_gate: SafeGate, jobs: str) -> None:
-    many = [short_turn(f"c{n}", foo=1) for n in range(1_020)]
+    many = [turn(f"c{n}", foo=1) for n in range(1_020)]
     write_cases(Path("a.jsonl"), *many, turn("x", checks=["nope"]), turn("c1"))
     write_cases(Path("b.jsonl"), *(turn(f"b{n}", user=1, assistant=2, one=1, two=2) for n in range(60)))
     for command in (("run", "--jobs", jobs, "--synthesis-cases"), ("validate",))[: 3 - int(jobs)]:
-        ran = safe_gate(*command, "a.jsonl", "b.jsonl")
-        assert ran.code == 3
-        lines = ran.err.splitlines()
+        lines = refused(safe_gate(*command, "a.jsonl", "b.jsonl")).splitlines()
         assert lines[0].startswith("a.jsonl:1: c0: foo: is not a known field")
         assert lines[0].endswith(" (1020 times: also c1, c2, c3, ...)")
         assert lines[1].startswith('a.jsonl:1021: x: checks[0]: "nope" is not allowed')

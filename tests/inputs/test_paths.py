@@ -11,20 +11,14 @@ import pytest
 from safe_gate.inputs import disk, globs
 from safe_gate.render.untrusted import escape_invisible
 from tests.support.cases import BAD, SafeGate, bare_case, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.safe_v0 import saying
+from tests.support.synthesis import run
 
 OUTPUT = safe_case("x")["output"]
 
 
-def failing(id_: str) -> dict[str, Any]:
-    return safe_case(id_, output={"signals": [], "summary": "", "followup_questions": ["policy?"]})
-
-
 def write_outputs(path: str, *ids: str) -> None:
-    lines = (json.dumps({"test_id": one, "output": OUTPUT}) + "\n" for one in ids)
-    Path(path).write_text("".join(lines), "utf-8")
-
-
-# --- globs ------------------------------------------------------------------------------------------
+    write_cases(Path(path), *({"test_id": one, "output": OUTPUT} for one in ids))
 
 
 def named(pattern: str) -> list[str]:
@@ -85,9 +79,7 @@ def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_ga
 @pytest.mark.parametrize("flags", [("--cases", "loop/*.jsonl"), ("--safe-batch", "loop/*")])
 def test_a_folder_that_cannot_be_listed_is_named(safe_gate: SafeGate, flags: tuple[str, ...]) -> None:
     Path("loop").symlink_to("loop")
-    ran = safe_gate("run", *flags)
-    refused(ran, "loop: cannot be read: ")
-    assert ran.err.count("loop: ") == 1
+    assert refused(safe_gate("run", *flags), "loop: cannot be read: ").count("loop: ") == 1
 
 
 def test_a_file_of_the_globs_own_name_hides_no_other(safe_gate: SafeGate) -> None:
@@ -95,14 +87,11 @@ def test_a_file_of_the_globs_own_name_hides_no_other(safe_gate: SafeGate) -> Non
     write_cases(Path("evals/b.jsonl"), turn("b", assistant=BAD))
     write_cases(Path("evals/*.jsonl"), turn("a"))
     assert safe_gate("run", "--synthesis-cases", "evals/*.jsonl").code == 1
-    write_batch(Path("evals/1_batch_1.json"), failing("s"))
+    write_batch(Path("evals/1_batch_1.json"), safe_case("s", output=saying()))
     write_batch(Path("evals/*_batch_*.json"), safe_case("t"))
     assert safe_gate("run", "--safe-batch", "evals/*_batch_*").code == 1
     write_cases(Path("[a].jsonl"), turn("t", assistant=BAD))
     assert safe_gate("eval", "--cases", "[a].jsonl").code == 2
-
-
-# --- batches ----------------------------------------------------------------------------------------
 
 
 def test_a_glob_passes_over_what_was_written_before(safe_gate: SafeGate) -> None:
@@ -149,11 +138,8 @@ def test_a_file_in_several_spellings_is_one_file(safe_gate: SafeGate) -> None:
         assert safe_gate("score", *named, *outputs).code == 0
         assert safe_gate("eval", "--cases", "c.jsonl", f"{other}c.jsonl").code == 0
     Path("link").symlink_to("elsewhere/deep")
-    write_batch(Path("elsewhere/a.json"), failing("other"))
+    write_batch(Path("elsewhere/a.json"), safe_case("other", output=saying()))
     assert "link/../a.json: has the same batch id as a.json" in safe_gate("score", "--batch", "a", "link/../a").err
-
-
-# --- what is written --------------------------------------------------------------------------------
 
 
 def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate) -> None:
@@ -182,47 +168,37 @@ def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate)
     assert Path("pipe").is_fifo()
 
 
-# --- what one file may hide -------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("name", ["safe.config.json", "safe-gate.config.json", "safe-gate.waivers.json"])
 def test_settings_that_lead_nowhere_are_not_the_defaults(safe_gate: SafeGate, name: str) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
     Path(name).symlink_to("elsewhere/settings.json")
     words = "cannot be read: it is a link that leads nowhere; correct the link"
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"{name}: {words}")
+    refused(run(safe_gate, turn("t")), f"{name}: {words}")
     Path(name).unlink()
     Path(name).mkdir()
     words = "cannot be read: it is a folder, and a file is needed there; move it, or name a file"
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"{name}: {words}")
+    refused(run(safe_gate), f"{name}: {words}")
+
+
+KNOWN = 'knwn.json: cannot be read: there is no such file (did you mean "known.json"?); correct the path\n'
+FOLDER = "old: is a folder; name the report in it, such as old/safe-gate.json\n"
+RUN = "run --synthesis-cases c.jsonl"
 
 
 @pytest.mark.parametrize(
-    "command",
+    ("command", "words"),
     [
-        "run --synthesis-cases c.jsonl --config {}",
-        "run --synthesis-cases c.jsonl --waivers {}",
-        "verify {}",
-        "validate {}",
-        "import in.csv --update {}",
+        *((f"{RUN} {flag} knwn.json", KNOWN) for flag in ("--config", "--waivers")),
+        *((f"{command} knwn.json", KNOWN) for command in ("verify", "validate", "import in.csv --update")),
+        *((command, FOLDER) for command in ("verify old", "bless old", f"{RUN} --baseline old")),
+        *((command, FOLDER) for command in ("compare old .", "compare . old")),
     ],
 )
-def test_a_file_that_is_not_there_is_named_with_one_that_is(safe_gate: SafeGate, command: str) -> None:
+def test_a_path_that_cannot_be_read_is_named_with_one_that_can(safe_gate: SafeGate, command: str, words: str) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     Path("in.csv").write_text("id,user,assistant\nt,x,y\n", "utf-8")
     Path("known.json").touch()
-    words = 'knwn.json: cannot be read: there is no such file (did you mean "known.json"?); correct the path\n'
-    refused(safe_gate(*command.format("knwn.json").split()), words)
-
-
-@pytest.mark.parametrize(
-    "command", ["verify {}", "bless {}", "run --synthesis-cases c.jsonl --baseline {}", "compare {} .", "compare . {}"]
-)
-def test_a_folder_where_a_report_is_expected_is_named_with_the_report_in_it(safe_gate: SafeGate, command: str) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
     Path("old").mkdir()
-    words = "old: is a folder; name the report in it, such as old/safe-gate.json\n"
-    refused(safe_gate(*command.format("old").split()), words)
+    refused(safe_gate(*command.split()), words)
 
 
 @pytest.mark.parametrize(
@@ -247,13 +223,9 @@ def test_a_place_that_may_not_be_written_comes_with_advice(
 
 @pytest.mark.parametrize("path", ["a\0b", "\ud800"])
 def test_a_name_that_no_file_can_have_is_a_problem_of_its_setting(safe_gate: SafeGate, path: str) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
     Path("safe.config.json").write_text(json.dumps({"waivers": path}), "utf-8")
-    refused(
-        safe_gate("run", "--synthesis-cases", "c.jsonl"),
-        f"safe.config.json:1: waivers: {json.dumps(path)} cannot be read: no file can have this name",
-    )
+    words = f"waivers: {json.dumps(path)} cannot be read: no file can have this name"
+    refused(run(safe_gate, turn("t")), f"safe.config.json:1: {words}")
     Path("safe.config.json").write_text(json.dumps({"report-dir": path}), "utf-8")
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert ran.code == 3
-    assert ran.err.startswith(f"{escape_invisible(path, 9)}/safe-gate.json: cannot be written: ")
+    words = f"{escape_invisible(path, 9)}/safe-gate.json: cannot be written: "
+    assert refused(run(safe_gate)).startswith(words)

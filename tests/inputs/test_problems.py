@@ -8,7 +8,7 @@ import pytest
 
 from safe_gate.core.jsontext import JsonError, parse
 from tests.support.cases import DATA, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
-from tests.support.hostile import commands_in
+from tests.support.synthesis import run
 
 MALFORMED = DATA / "malformed"
 MANIFEST = json.loads((MALFORMED / "manifest.json").read_text("utf-8"))
@@ -41,8 +41,7 @@ def test_malformed_input_is_refused_as_the_manifest_says(safe_gate: SafeGate, en
             assert any(text in ran.log for text in alternatives), (mention, ran.log)
     if "expect_cases" in entry:
         safe_gate("eval", "--cases", MALFORMED / entry["file"], "--out", "r.json")
-        found = json.loads(Path("r.json").read_bytes().decode("utf-8", "strict"))
-        assert found["summary"]["cases"] == entry["expect_cases"]
+        assert json.loads(Path("r.json").read_text("utf-8"))["summary"]["cases"] == entry["expect_cases"]
 
 
 def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> None:
@@ -94,9 +93,8 @@ def test_a_mark_that_is_not_in_the_text_it_marks_is_named(safe_gate: SafeGate) -
     marks = {"positive": ["What would help?"], "vulnerability": ["I feel lost", "hard"], "stays": ["that's hard"]}
     write_cases(Path("c.jsonl"), turn("a", **texts, marks=marks), turn("b", **texts, marks={"x_by": 1, "stays": []}))
     for command in (("eval", "--cases"), ("run", "--synthesis-cases"), ("validate",)):
-        ran = safe_gate(*command, "c.jsonl")
-        assert ran.code == 3
-        assert [line for line in ran.log.splitlines() if ": marks" in line] == [
+        said = refused(safe_gate(*command, "c.jsonl"))
+        assert [line for line in said.splitlines() if ": marks" in line] == [
             'c.jsonl:1: a: marks.stays[0]: is "that\'s hard", which is not in "assistant"; expected words copied from it exactly',
             'c.jsonl:1: a: marks.vulnerability[1]: is "hard", which is not in "user"; expected words copied from it exactly',
         ]  # fmt: skip
@@ -108,8 +106,7 @@ def test_marks_change_nothing_but_their_file(safe_gate: SafeGate, monkeypatch: P
     cases = [turn("a"), turn("b", expected={"agency_language": False})]
     reports = []
     for marks in ({}, {"marks": {"positive": [cases[0]["assistant"]], "vulnerability": ["I feel awful"]}}):
-        write_cases(Path("c.jsonl"), cases[0] | marks, cases[1])
-        assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+        assert run(safe_gate, cases[0] | marks, cases[1]).code == 0
         reports.append(report())
         del reports[-1]["provenance"]["inputs"]
     assert reports[0] == reports[1]
@@ -130,17 +127,14 @@ USAGE = [
     ("run", "safe-batch or synthesis-cases: is not set or empty, so there is nothing to judge"),
     ("run --text nothing", '--text: is "nothing"; expected one of full, none\n'),
     (
-        "run --rules-off nope --cases two.jsonl",
+        "run --rules-off nope --cases c.jsonl",
         "matches no rule and no pack; correct the setting, or list the rules: safe-",
     ),
     (
-        "rules test two.jsonl",
-        "two.jsonl: is a file of Synthesis cases, not a rule pack; expected an object with the fields",
+        "rules test c.jsonl",
+        "c.jsonl: is a file of Synthesis cases, not a rule pack; expected an object with the fields",
     ),
-    (
-        "verify two.jsonl",
-        "two.jsonl: is a file of Synthesis cases, not a report of safe-gate run; name a safe-gate.json",
-    ),
+    ("verify c.jsonl", "c.jsonl: is a file of Synthesis cases, not a report of safe-gate run; name a safe-gate.json"),
     ("score", "--batch: is not set"),
     ("eval", "--cases: is not set"),
     ("eval --cases nowhere*.jsonl", "nowhere*.jsonl: matches no file; correct the path or the pattern"),
@@ -157,7 +151,6 @@ USAGE = [
     ("run --bogus x", "unrecognized arguments: --bogus x; see safe-gate run --help"),
     ("run --helplines.country GB", "GB; helplines is set in the config file; see"),
     ("score b.json", "unrecognized arguments: b.json; name files with --batch; see safe-gate score --help"),
-    ("run c.jsonl", "name files with --safe-batch and --synthesis-cases"),
     ("publish c.jsonl", "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
     ("validate", "required: FILE; see"),
 ]
@@ -167,7 +160,7 @@ USAGE = [
 def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(
     safe_gate: SafeGate, arguments: str, mention: str
 ) -> None:
-    write_cases(Path("two.jsonl"), turn("a"), turn("b"))
+    write_cases(Path("c.jsonl"), turn("a"), turn("b"))
     said = refused(safe_gate(*arguments.split()), mention)
     assert said.splitlines()[-1].startswith("safe-gate: could not judge: 1 problem")
 
@@ -182,45 +175,41 @@ def test_a_token_on_the_command_line_is_refused(safe_gate: SafeGate, monkeypatch
     assert "s3cr3t" not in "".join([ran.log, *written])
 
 
-@pytest.mark.parametrize("name", ["new\nline.jsonl", "co:lon:3.jsonl", "::error::x.jsonl", "##[error]x.jsonl"])
-def test_a_file_name_cannot_break_a_line_or_speak_to_the_runner(safe_gate: SafeGate, name: str) -> None:
-    write_cases(Path(name), turn("a", checks=[]))
-    said = refused(safe_gate("eval", "--cases", "*.jsonl"))
-    assert len(said.splitlines()) == 2
-    assert commands_in(said) == []
+COMMENT = "there is a comment, which only the config file may have (remove it)"
+NAMELESS = '{"check": "topic_pivot", "rules": [{"id": "a/b", "pattern": "c"}]}'
+INVALID = [
+    ("c.json", '{"a": 1,\n}', ":1: is not valid JSON: there is a comma before the closing bracket, at column 8"),
+    (
+        "c.json",
+        "{'a': 1}",
+        ":1: is not valid JSON: there is a single quote where JSON needs double quotes, at column 2",
+    ),
+    ("c.json", '{"a": "C:\\evals"}', ":1: is not valid JSON: a backslash starts no valid JSON escape"),
+    ("c.json", '{"a": 1} 2', ":1: is not valid JSON: there is more text after the value, at column 10"),
+    ("c.json", '{"a": 1}\u00a0', ":1: is not valid JSON: there is more text after the value, at column 9"),
+    ("c.json", '{"a": 1\n', ":1: is not valid JSON: it breaks off, at column 8"),
+    ("c.json", "", ":1: is not valid JSON: it is empty"),
+    ("c.json", '{"a": /1}', ':1: is not valid JSON: "/" is not expected here, at column 7'),
+    ("c.json", '{"a": tru}', ':1: is not valid JSON: "t" is not expected here, at column 7'),
+    ("c.jsonl", "// b\n{}\n", f":1: is not valid JSON: {COMMENT}, at column 1\n"),
+    ("p.json", '{"pack": "acme",\n"rules": []}  // b', f":2: is not valid JSON: {COMMENT}, at column 15\n"),
+    ("w.json", '{"waivers": [/* b */]}', f":1: is not valid JSON: {COMMENT}, at column 14\n"),
+    ("x_batch_1.json", "{}", ": has no field that says what it is; expected"),
+    ("x_batch_1.json", '{"tool": {}}', ": has no field that says what it is; expected"),
+    ("x_batch_1.json", '{"min-pas-rate": 1}', ':1: min-pas-rate: is not a known field (did you mean "min-pass-rate"?)'),
+    ("x_batch_1.json", '{"waivers": {}}', ":1: waivers: is an object of 0; expected a list of waivers"),
+    ("report.json", '{"schema_version": 1}', ":1: verdict: is missing"),
+    ("safe.config.json", '{"thresholds": {"CR": {"pass": 0.2}}}', ":1: thresholds.CR.pass: is 0.2, below 0.5 (the"),
+    ("pack.json", '{"pack": "a-learned", "learned": {}}', ":1: rules: is missing"),
+    ("pack.json", NAMELESS, ":1: pack: is missing"),
+]
 
 
-@pytest.mark.parametrize(
-    ("text", "mention"),
-    [
-        ('{"a": 1,\n}', "c.json:1: is not valid JSON: there is a comma before the closing bracket, at column 8"),
-        ("{'a': 1}", "there is a single quote where JSON needs double quotes, at column 2"),
-        ('{"a": "C:\\evals"}', "a backslash starts no valid JSON escape"),
-        ('{"a": 1} 2', "there is more text after the value, at column 10"),
-        ('{"a": 1}\u00a0', "there is more text after the value, at column 9"),
-        ('{"a": 1\n', "c.json:1: is not valid JSON: it breaks off, at column 8"),
-        ("", "c.json:1: is not valid JSON: it is empty"),
-        ('{"a": /1}', '"/" is not expected here, at column 7'),
-        ('{"a": tru}', '"t" is not expected here, at column 7'),
-    ],
-)
-def test_broken_json_is_explained_in_our_own_words(safe_gate: SafeGate, text: str, mention: str) -> None:
-    Path("c.json").write_text(text, "utf-8")
-    assert mention in safe_gate("validate", "c.json").err
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "place"),
-    [
-        ("c.jsonl", "// b\n{}\n", "1: is not valid JSON: {}, at column 1"),
-        ("p.json", '{"pack": "acme",\n"rules": []}  // b', "2: is not valid JSON: {}, at column 15"),
-        ("w.json", '{"waivers": [/* b */]}', "1: is not valid JSON: {}, at column 14"),
-    ],
-)
-def test_a_comment_outside_of_the_config_file_is_named(safe_gate: SafeGate, name: str, text: str, place: str) -> None:
+@pytest.mark.parametrize(("name", "text", "words"), INVALID)
+def test_validate_says_what_is_wrong_with_any_file(safe_gate: SafeGate, name: str, text: str, words: str) -> None:
     Path(name).write_text(text, "utf-8")
-    words = "there is a comment, which only the config file may have (remove it)"
-    assert f"{name}:{place.format(words)}\n" in safe_gate("validate", name).err
+    said = refused(safe_gate("validate", name), f"{name}{words}")
+    assert text != NAMELESS or "is not a known field" not in said, "it is no config"
 
 
 def test_values_may_be_nested_a_hundred_deep_and_no_deeper() -> None:

@@ -1,5 +1,6 @@
 """Inputs in a commit: as in the working folder, to the byte, but for what would lead out."""
 
+import json
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,17 +16,7 @@ from safe_gate.scoring import measure, sides
 from safe_gate.scoring.measure import Measurement
 from safe_gate.settings import Settings
 from tests.support.baselines import commit_of
-from tests.support.cases import (
-    REPOSITORY,
-    SAFE,
-    SYNTHESIS,
-    Patch,
-    safe_case,
-    turn,
-    write_batch,
-    write_cases,
-    write_json,
-)
+from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, Patch, safe_case, turn, write_batch, write_cases
 from tests.support.pack_files import TEAM
 
 NOW = "2026-01-01T00:00:00Z"
@@ -49,8 +40,8 @@ def work(tmp_path: Path) -> Path:
     write_cases(work / "more/deep/b.jsonl", turn("more b", assistant="Purple llamas."))
     write_cases(top / "shared/c.jsonl", turn("shared c"))
     write_batch(work / "shared/extra.json", safe_case("shared extra"))
-    write_json(work / "rules/team.json", TEAM)
-    write_json(work / "my.json", {"min-pass-rate": 0.5})
+    (work / "rules/team.json").write_text(json.dumps(TEAM), "utf-8")
+    (work / "my.json").write_text('{"min-pass-rate": 0.5}', "utf-8")
     return work
 
 
@@ -100,16 +91,17 @@ def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monke
         synthesis_cases=("bad.jsonl", "empathi.jsonl", "clinical", "../shared/d*"),
         rules=("rules/taem.json",),
     )
-    with commit_of(work.parent, "evals") as root:
-        below = problems(root, options)
+
+    def found(root: FilePath) -> list[Problem]:
         with pytest.raises(CannotJudge) as config:
             checked.read_config("config.json", root=root)
+        return [*problems(root, options), *config.value.problems]
+
+    with commit_of(work.parent, "evals") as root:
+        below = found(root)
     monkeypatch.chdir(work)
-    assert below == problems(HERE, options)
+    assert below == found(HERE)
     assert any("did you mean" in problem.message for problem in below)
-    with pytest.raises(CannotJudge) as here:
-        checked.read_config("config.json")
-    assert config.value.problems == here.value.problems
 
 
 OUT = ["{abs}/empathy.jsonl", "../../x.jsonl", "../*/../../x.jsonl", "more/../../../y.jsonl"]
@@ -121,15 +113,14 @@ def test_what_leads_out_of_the_repository_is_in_no_commit(work: Path, root: Comm
     write_cases(work.parent.parent / "x.jsonl", turn("out"))
     expected = "leads out of the repository, so no commit has it; write it relative to the working folder"
     options: dict[str, Any]
-    for options in (
-        {"synthesis_cases": (pattern,)},
-        {"synthesis_cases": ("empathy.jsonl",), "rules": (pattern,)},
-        {"safe_batch": (pattern,)},
-        {"safe_batch": ("clinical/*_batch_*",), "safe_outputs": (pattern,)},
-        {"safe_batch": ("x",), "safe_test_dir": pattern.replace(".jsonl", "")},
+    for evaluator, options in (
+        (SYNTHESIS, {"synthesis_cases": (pattern,)}),
+        (SYNTHESIS, {"synthesis_cases": ("empathy.jsonl",), "rules": (pattern,)}),
+        (SAFE, {"safe_batch": (pattern,)}),
+        (SAFE, {"safe_batch": ("clinical/*_batch_*",), "safe_outputs": (pattern,)}),
+        (SAFE, {"safe_batch": ("x",), "safe_test_dir": pattern.replace(".jsonl", "")}),
     ):
         side = sides.take_snapshot(Settings().replace(**options), root)
-        evaluator = SAFE if "safe_batch" in options else SYNTHESIS
         said = [problem.message for problem in measure.measure_part(evaluator, side, NOW).problems]
         assert expected in said if evaluator is SAFE else said == [expected]
     with pytest.raises(CannotJudge):

@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import BAD, Patch, Ran, SafeGate, refused, report, turn, write_cases
-from tests.support.git import commit, git
+from tests.support.git import commit_here
 
 
 @pytest.fixture
 def piped(safe_gate: SafeGate, monkeypatch: Patch) -> Callable[..., Ran]:
-    """Run a command with a text on its standard input."""
-
     def run(text: str, *arguments: str) -> Ran:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8"))))
         return safe_gate(*arguments)
@@ -23,7 +21,7 @@ def piped(safe_gate: SafeGate, monkeypatch: Patch) -> Callable[..., Ran]:
     return run
 
 
-CASES = "".join(json.dumps(one) + "\n" for one in (turn("a"), turn("b", assistant=BAD)))
+CASES = f"{json.dumps(turn('a'))}\n{json.dumps(turn('b', assistant=BAD))}\n"
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
@@ -68,18 +66,15 @@ def test_what_is_wrong_with_it_is_named(piped: Callable[..., Ran], text: str, wo
 
 
 def test_a_commit_has_no_standard_input(piped: Callable[..., Ran]) -> None:
-    git("init", "-q", "-b", "main")
     write_cases(Path("c.jsonl"), turn("a"))
-    commit()
-    assert piped(CASES, "run", "--synthesis-cases", "-", "--baseline", "main").code == 1
+    assert piped(CASES, "run", "--synthesis-cases", "-", "--baseline", commit_here()).code == 1
     assert report()["comparison"]["status"] == "none"
 
 
 def test_a_report_of_standard_input_cannot_be_verified(piped: Callable[..., Ran]) -> None:
     piped(CASES, "run", "--synthesis-cases", "-")
     ran = piped("", "verify", "reports/safe-gate.json")
-    assert ran.code == 3
-    assert "NOT CHECKED" in ran.log
+    assert (ran.code, "NOT CHECKED" in ran.log) == (3, True)
     Path("-").write_text(CASES, "utf-8")
     assert piped("", "eval", "--cases", "./-").code == 2  # a file called dash has a path
     assert piped("prompt,response\nhi,hello\n", "import", "-", "--out", "c.jsonl").code == 0

@@ -8,10 +8,7 @@ from pydantic.json_schema import GenerateJsonSchema
 from pydantic_core.core_schema import PlainValidatorFunctionSchema
 
 from safe_gate.evaluators.safe_v0 import result as safe_v0
-from safe_gate.evaluators.safe_v0.result import Details, SearchResult, Violations
-from safe_gate.evaluators.safe_v0.result import Result as SafeResult
 from safe_gate.evaluators.synthesis import result as synthesis
-from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
 from safe_gate.model import report
 from safe_gate.model.results import Hit
 from tests.support.cases import REPOSITORY
@@ -30,11 +27,11 @@ PLACES: dict[str, type] = {
     COMPARISON: report.Compared,
     f"{COMPARISON}/properties/cases": report.ComparedCases,
     "$defs/metric_comparison": report.MetricChange,
-    "$defs/safe_result": SafeResult,
-    DETAILS: Details,
-    f"{DETAILS}/properties/CR": SearchResult,
-    f"{DETAILS}/properties/AH": Violations,
-    "$defs/synthesis_result": SynthesisResult,
+    "$defs/safe_result": safe_v0.Result,
+    DETAILS: safe_v0.Details,
+    f"{DETAILS}/properties/CR": safe_v0.SearchResult,
+    f"{DETAILS}/properties/AH": safe_v0.Violations,
+    "$defs/synthesis_result": synthesis.Result,
     f"{SAFE}/properties/summary": safe_v0.Summary,
     f"{SAFE}/properties/vacuity": safe_v0.Vacuity,
     SYNTHESIS: synthesis.Part,

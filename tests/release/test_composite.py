@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, turn, write_cases
+from tests.support.cases import REPOSITORY, read_json, turn, write_cases
 
 SCRIPT = REPOSITORY / "composite/run.py"
 
@@ -41,18 +41,15 @@ def test_an_input_of_several_lines_reaches_the_gate(tmp_path: Path, module: dict
     write_cases(tmp_path / "b.jsonl", turn("b"))
     python = tmp_path / module["key"]() / "environment/bin/python"
     python.parent.mkdir(parents=True)
-    python.write_text(
-        f"#!{sys.executable}\nimport os, sys\nos.execv({sys.executable!r}, [{sys.executable!r}, *sys.argv[1:]])\n",
-        "utf-8",
-    )
+    again = f"os.execv({sys.executable!r}, [{sys.executable!r}, *sys.argv[1:]])"  # a shell loses INPUT_SYNTHESIS-CASES
+    python.write_text(f"#!{sys.executable}\nimport os, sys\n{again}\n", "utf-8")
     python.chmod(0o755)
     (python.parents[1] / "done").touch()
     inputs = {"synthesis-cases": "a.jsonl\nb.jsonl\n", "min-pass-rate": "", "report-dir": "out"}
     environ = {"PATH": os.environ["PATH"], "RUNNER_TEMP": str(tmp_path), "INPUTS": json.dumps(inputs)}
     ran = subprocess.run([sys.executable, "-I", SCRIPT, "gate"], cwd=tmp_path, env=environ, check=False)
     assert ran.returncode == 0
-    report = json.loads((tmp_path / "out/safe-gate.json").read_text("utf-8"))
-    assert len(report["synthesis"]["results"]) == 2
+    assert len(read_json(tmp_path / "out/safe-gate.json")["synthesis"]["results"]) == 2
 
 
 def test_packages_that_cannot_be_installed_are_no_failed_gate(tmp_path: Path) -> None:

@@ -67,9 +67,7 @@ def test_v1_moves_with_the_next_release(tree: Path, pin: Callable[..., Any]) -> 
         ({"image": f"{IMAGE}\n  args: x"}, "expected REGISTRY/NAME@sha256: and 64 hexadecimal digits"),
     ],
 )
-def test_an_image_of_another_tree_is_refused(
-    tree: Path, pin: Callable[..., Any], given: dict[str, Any], words: str
-) -> None:
+def test_an_image_of_another_tree_is_refused(tree: Path, pin: Callable[..., Any], given: Any, words: str) -> None:
     tagged = git("rev-parse", "v1.2.3", folder=tree)
     ran = pin(**given)
     assert (ran.returncode, words in ran.stderr) == (1, True), ran.stderr

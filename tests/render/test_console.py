@@ -22,15 +22,17 @@ def test_all_lines_of_a_box_are_as_wide(rows: list[tuple[str, ...]], align: list
         assert [cell.strip() for cell in line[1:-1].split("\u2502")] == [cell.strip() for cell in row]
 
 
+def drawn(table: Table, columns: int) -> str:
+    """Return a table as a terminal of so many columns shows it."""
+    context = copy_context()
+    context.run(console.limit_width, columns)
+    return context.run(console.draw_table, table)
+
+
 def test_a_table_with_too_many_columns_for_a_terminal_is_text() -> None:
     header = ("Metric", "Baseline", "This run", "p", "Worse", "Better", "Same")
     table = Table(header, "<" + ">" * 6, (("agency language", "90.5%", "80.2% (70.1 to 85.5)", "", "3", "1", "20"),))
-
-    def drawn() -> str:
-        console.limit_width(44)
-        return console.draw_table(table)
-
-    assert copy_context().run(drawn).split("\n") == [
+    assert drawn(table, 44).split("\n") == [
         "agency language",
         "  Baseline 90.5%",
         "  This run 80.2% (70.1 to 85.5) · Worse 3",
@@ -39,11 +41,6 @@ def test_a_table_with_too_many_columns_for_a_terminal_is_text() -> None:
 
 
 def test_a_table_is_text_where_the_name_of_a_check_would_be_broken() -> None:
-    rows = (("unverifiable_reassurance", "guarantee, mind_reading"),)
-
-    def drawn(columns: int) -> str:
-        console.limit_width(columns)
-        return console.draw_table(Table(("Check", "Against"), "<<", rows))
-
-    assert "│ unverifiable_reassurance │ guarantee,   │" in copy_context().run(drawn, 45)
-    assert copy_context().run(drawn, 30) == "unverifiable_reassurance\n  Against guarantee, mind_reading"
+    table = Table(("Check", "Against"), "<<", (("unverifiable_reassurance", "guarantee, mind_reading"),))
+    assert "│ unverifiable_reassurance │ guarantee,   │" in drawn(table, 45)
+    assert drawn(table, 30) == "unverifiable_reassurance\n  Against guarantee, mind_reading"

@@ -1,6 +1,5 @@
 """The scorecard as Markdown: what stands first, and what is left of it where there is little room."""
 
-import json
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +12,10 @@ from safe_gate.model.results import HELD
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecard, scorecards_by_length
 from safe_gate.render.view import ReportView
-from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
-from tests.support.git import commit, git
+from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases, write_json
+from tests.support.git import commit_here
+from tests.support.safe_v0 import asking, saying
+from tests.support.synthesis import run
 
 ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
 BLOB = "https://github.com/octo/app/blob/f00d"
@@ -26,25 +27,16 @@ WIDE = "😀é漢"  # 4, 2 and 3 bytes of UTF-8; 2, 1 and 1 units of UTF-16
 def judged(safe_gate: SafeGate) -> Callable[..., Report]:
     """Return the report of a failed run over cases of both evaluators that all fail."""
 
-    def run(number: int, text: str = WIDE) -> Report:
-        expectations = {
-            "signal_generation": {"must_find_signals": [text * 60]},
-            "event_summary": {"must_contain_phrases": [text]},
-            "followup_questions": {"forbidden_terms": []},
-        }
-        names = {"concern_id": text * 20, "archetype": text * 20, "expectations": expectations}
-        write_batch(Path("b.json"), *(safe_case(f"{text} {i}", **names) for i in range(number)))
-        reply = f"You should stop being so sad. {text}"
-        write_cases(Path("c.jsonl"), *(turn(f"{text * 20} {i}", assistant=reply) for i in range(number)))
-        assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
-        return last_report()
+    def judge(number: int) -> Report:
+        expectations = asking(signals=[WIDE * 60], phrases=[WIDE], forbidden=())
+        names = {"concern_id": WIDE * 20, "archetype": WIDE * 20, "expectations": expectations}
+        write_batch(Path("b.json"), *(safe_case(f"{WIDE} {i}", **names) for i in range(number)))
+        reply = f"You should stop being so sad. {WIDE}"
+        turns = (turn(f"{WIDE * 20} {i}", assistant=reply) for i in range(number))
+        assert run(safe_gate, *turns, flags=("--safe-batch", "b")).code == 1
+        return read_report(report())
 
-    return run
-
-
-def last_report() -> Report:
-    """Return the report of the last run."""
-    return read_report(report())
+    return judge
 
 
 def size(text: str) -> int:
@@ -80,8 +72,8 @@ def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., Repo
 
 
 def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t"), turn("n", tags=["negative_example"]))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-fail-labels", "0").code == 0
+    cases = turn("t"), turn("n", tags=["negative_example"])
+    assert run(safe_gate, *cases, flags=("--max-fail-labels", "0")).code == 0
     text = Path("reports/safe-gate.md").read_text("utf-8")
     open_ = re.sub("<details>.*</details>\n", "", text, flags=re.DOTALL)
     assert [line.strip() for line in open_.split("\n") if line][:-1] == [
@@ -94,11 +86,11 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
 
 @pytest.mark.parametrize(("safe_passes", "opened", "folded"), [(True, "Check", "Metric"), (False, "Metric", "Check")])
 def test_what_holds_in_a_failure_is_folded(safe_gate: SafeGate, *, safe_passes: bool, opened: str, folded: str) -> None:
-    output = {"signals": ["fever"] * safe_passes, "summary": "went home", "followup_questions": []}
+    output = saying(*["fever"] * safe_passes, summary="went home", questions=())
     write_batch(Path("b.json"), safe_case("s", output=output))
-    write_cases(Path("c.jsonl"), turn("t", **({"assistant": "You should know."} if safe_passes else {})))
-    assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
-    full, failures, _ = scorecards_by_length(ReportView(last_report()), limit=SUMMARY_LIMIT)
+    reply = "You should know." if safe_passes else GOOD
+    assert run(safe_gate, turn("t", assistant=reply), flags=("--safe-batch", "b")).code == 1
+    full, failures, _ = scorecards_by_length(ReportView(read_report(report())), limit=SUMMARY_LIMIT)
     at_once = full[: full.index("<details>")]
     for text in (at_once, failures):
         assert f"| {opened} |" in text
@@ -107,14 +99,15 @@ def test_what_holds_in_a_failure_is_folded(safe_gate: SafeGate, *, safe_passes: 
     assert full.count(f"| {folded} |") == 1
 
 
-@pytest.mark.parametrize(("commit", "run"), [("0123456789abcdef", 7), ("0123456789abcdef", 0), ("", 7), ("", 0)])
-def test_the_last_line_leads_to_commit_and_run(judged: Callable[..., Report], commit: str, run: int) -> None:
+@pytest.mark.parametrize("commit", ["0123456789abcdef", ""])
+@pytest.mark.parametrize("number", [7, 0])
+def test_the_last_line_leads_to_commit_and_run(judged: Callable[..., Report], commit: str, number: int) -> None:
     home = "https://github.com/octo/app"
     links = f" · commit [<code>0123456</code>]({home}/commit/{commit})" * bool(commit)
-    links += f" · [run 7 with its artifacts]({home}/actions/runs/7#artifacts)" * bool(run)
+    links += f" · [run 7 with its artifacts]({home}/actions/runs/7#artifacts)" * bool(number)
     view = ReportView(judged(1))
     for repository, shown in ((home, links), ("", "")):
-        origin = Origin(repository, commit=commit, run=run)
+        origin = Origin(repository, commit=commit, run=number)
         for text in scorecards_by_length(view, limit=SUMMARY_LIMIT, origin=origin):
             assert text.endswith(f"the same inputs give the same result{shown}</sub>\n")
 
@@ -148,40 +141,33 @@ def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Repo
 @pytest.mark.parametrize("name", ["\U000e0041" * 159, ":" * 150 + "@" * 8])
 def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_gate: SafeGate, name: str) -> None:
     names = [f"{name}{i}" for i in range(8)]
-    good = {"signals": ["fever"], "summary": "went home", "followup_questions": []}
-    bad = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
+    good, bad = saying("fever", summary="went home"), saying(questions=["The policy?"])
     for output, reply in ((good, GOOD), (bad, "You should know. I promise. Anyway, pottery.")):
         cases = (safe_case(one, concern_id=names[0], archetype=one, output=output) for one in names)
         write_batch(Path("b.json"), *cases)
         write_cases(Path("c.jsonl"), *(turn(one, assistant=reply, tags=[one]) for one in names))
         if output is good:
-            git("init", "--quiet")
-            base = commit()
-    groups = {kind: [*names, *(f"{name}{kind}{i}" for i in range(9))] for kind in ("t", "a")}
-    settings = {
-        "min-group": 1,
-        "min-pass-rate": 1,
-        "max-regressions": 0,
-        "protect": names,
-        "tags": {one: {"min-pass-rate": 1, "max-unexpected-failures": 0, "optional": True} for one in groups["t"]},
-        "archetypes": {
-            one: {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}, "optional": True} for one in groups["a"]
-        },
+            base = commit_here()
+    tags, archetypes = ([*names, *(f"{name}{kind}{i}" for i in range(9))] for kind in "ta")
+    of_group = {"min-pass-rate": 1, "optional": True}
+    of_groups = {
+        "tags": dict.fromkeys(tags, of_group | {"max-unexpected-failures": 0}),
+        "archetypes": dict.fromkeys(archetypes, of_group | {"thresholds": {"CR": {"pass": 0.9}}}),
     }
+    of_all = {"min-group": 1, "min-pass-rate": 1, "max-regressions": 0, "protect": names}
+    write_json("safe.config.json", of_all | of_groups)
     expired = [{"id": one, "metric": "CR", "reason": one, "owner": one, "expires": "2023-01-01"} for one in names]
-    Path("safe.config.json").write_text(json.dumps(settings), "utf-8")
-    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": expired}), "utf-8")
+    write_json("safe-gate.waivers.json", {"waivers": expired})
     ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--baseline", base)
     assert ran.code == 1, ran.log
-    view = ReportView(last_report())
+    view = ReportView(read_report(report()))
     origin = Origin("https://github.com/octo/app", commit="f00d", gate=name)
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 2 * COUNTS_LIMIT):
         texts = list(scorecards_by_length(view, limit=limit, origin=origin))
-        assert all(size(text) <= limit for text in texts)
         for text in texts:
-            (heading, _, caution, rule, *_) = text.split("\n")
-            assert heading.startswith("### ❌ SAFE Gate <code>")
-            assert re.search(r" failed · \d+ of \d+ rules broken, \d+ skipped$", heading)
+            assert size(text) <= limit
+            heading, _, caution, rule, *_ = text.split("\n")
+            assert re.fullmatch(r"### ❌ SAFE Gate <code>.* failed · \d+ of \d+ rules broken, \d+ skipped", heading)
             assert caution == "> [!CAUTION]"
             assert rule.startswith("> - **Pass rate 0.0% is below 100.0%**: 0 of 8 SAFE v0 cases labelled Pass")
             assert text.endswith("</sub>\n")
@@ -194,9 +180,8 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
 @pytest.mark.untraced
 @pytest.mark.parametrize("number", [1, 30, pytest.param(2_000, marks=pytest.mark.soak)])
 def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number)))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
-    view = ReportView(last_report())
+    assert run(safe_gate, *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number))).code == 3
+    view = ReportView(read_report(report()))
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
         texts = list(scorecards_by_length(view, limit=limit))
         for text in texts:
@@ -209,7 +194,6 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
 
 
 def test_a_problem_keeps_its_last_words_which_say_what_to_do(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "b" * 40).code == 3
+    assert run(safe_gate, turn("t"), flags=("--baseline", "b" * 40)).code == 3
     assert 160 < len(report()["problems"][0]["message"]) < 500
     assert " or correct the name</code> |\n" in Path("reports/safe-gate.md").read_text("utf-8")

@@ -9,7 +9,8 @@ import pytest
 from safe_gate.github import client, comment
 from tests.support.cases import Patch, SafeGate, refused, turn, write_cases
 from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
-from tests.support.github import HEAD, REPOSITORY, TOKEN, Answer, Gate, GitHub, InActions, outputs
+from tests.support.github import COMMENTS, REPOSITORY, TOKEN, Answer, Gate, GitHub, InActions, outputs
+from tests.support.workflow_run import workflow_run
 
 
 @pytest.mark.parametrize(("part", "verdict"), [*((part, "fail") for part in DRIPS), ("body", "pass")])
@@ -34,21 +35,16 @@ def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
         in_actions(GITHUB_API_URL=url, GITHUB_EVENT_NAME="schedule", SAFE_GATE_TIMEOUTS=f"fetch={LONG_ENOUGH}")
         ran = safe_gate(command, *specs, "--cases", "c.jsonl")
     assert given == [LONG_ENOUGH]
-    assert ran.code == 3
-    assert f"GET /repos/{REPOSITORY}/commits/heads%2Fmain?per_page=1: no answer in time; " in ran.err
-    assert "raise timeouts.fetch" in ran.err
+    words = f"GET /repos/{REPOSITORY}/commits/heads%2Fmain?per_page=1: no answer in time; "
+    refused(ran, words, "raise timeouts.fetch")
 
 
-def test_a_late_trusted_run_is_an_error(safe_gate: SafeGate, in_actions: InActions, tmp_path: Path) -> None:
-    in_actions(GITHUB_RUN_ID="77")
-    write_cases(Path("c.jsonl"), turn("a"))
-    safe_gate("run", "--cases", "c.jsonl", "--comment", "never")
-    started_by = {"id": 77, "run_attempt": 1, "event": "pull_request", "head_sha": HEAD}
+def test_a_late_trusted_run_is_an_error(gate: Gate, safe_gate: SafeGate, in_actions: InActions, tmp_path: Path) -> None:
+    gate("pass", "--comment", "never", GITHUB_RUN_ID="77")
     with dripping(*DRIPS["headers"]) as url:
-        in_actions("workflow_run", {"workflow_run": started_by, "workflow": {"name": "evals"}}, GITHUB_API_URL=url)
+        in_actions("workflow_run", workflow_run(), GITHUB_API_URL=url)
         ran = safe_gate("publish", "--timeouts", f"publish={LONG_ENOUGH}")
-    assert ran.code == 3
-    assert "raise timeouts.publish" in ran.out
+    assert (ran.code, "raise timeouts.publish" in ran.out) == (3, True)
     written = outputs((tmp_path / "output").read_text("utf-8"))
     assert (written["verdict"], written["comment-status"]) == ("pass", "failed")
 
@@ -82,14 +78,11 @@ def test_no_wait_outlasts_the_deadline(gate: Gate, github: GitHub, waits: list[f
 
 
 def test_reading_and_publishing_have_a_deadline_each(gate: Gate, github: GitHub) -> None:
-    commit = "c" * 40
-    github.refs = {"main": commit}
-    case = b'{"id": "a", "user": "x", "assistant": "y", "checks": ["agency_language"]}\n'
-    github.trees = {commit: {"cases.jsonl": case}}
-    same = ("--timeouts", "publish=99", "fetch=99")
-    for path in (f"/repos/{REPOSITORY}/commits/main", f"/repos/{REPOSITORY}/issues/2/comments"):
+    asks_less = write_cases(Path("c.jsonl"), turn("a", user="x", assistant="y", checks=["agency_language"]))
+    github.refs, github.trees = {"main": "c" * 40}, {"c" * 40: {"cases.jsonl": asks_less.read_bytes()}}
+    for path in (f"/repos/{REPOSITORY}/commits/main", COMMENTS):
         github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "50"}, times=1)
-    assert gate("pass", "--baseline", "main", *same).status == "created"
+    assert gate("pass", "--baseline", "main", "--timeouts", "publish=99", "fetch=99").status == "created"
 
 
 def test_the_comment_is_the_last_thing_that_is_written(gate: Gate, tmp_path: Path, monkeypatch: Patch) -> None:

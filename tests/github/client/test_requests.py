@@ -12,19 +12,7 @@ from safe_gate.github import ApiError, Refusal
 from safe_gate.github.client import _JSON, Client
 from tests.support.cases import Patch, SafeGate, report, turn, write_cases
 from tests.support.drips import limits
-from tests.support.github import (
-    COMMENTS,
-    ONE_COMMENT,
-    REPOSITORY,
-    TOKEN,
-    Answer,
-    Gate,
-    GitHub,
-    InActions,
-    Start,
-    ok,
-    says,
-)
+from tests.support.github import COMMENTS, ONE_COMMENT, REPOSITORY, TOKEN, Answer, Gate, GitHub, InActions, Start, says
 
 NOW = 1_700_000_000
 PERMISSION = '{"message": "Resource not accessible by integration"}'
@@ -172,11 +160,7 @@ def test_a_server_that_does_not_answer_is_given_up(github: GitHub, monkeypatch: 
     monkeypatch.setattr("safe_gate.github.client._TIMEOUT", (1, 0.05))
     given_up = threading.Event()
 
-    def slow(*_: object) -> Answer:
-        given_up.wait()
-        return ok({})
-
-    monkeypatch.setattr(GitHub, "answer", slow)
+    monkeypatch.setattr(GitHub, "answer", lambda *_: given_up.wait() and Answer())
     with pytest.raises(ApiError, match="GET /user: no answer in time") as caught:
         client(github).call("GET", "/user")
     given_up.set()
@@ -185,7 +169,7 @@ def test_a_server_that_does_not_answer_is_given_up(github: GitHub, monkeypatch: 
 
 def test_an_answer_too_large_is_given_up(github: GitHub, monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.github.client._JSON", _JSON._replace(largest=1_000))
-    github.faults[("GET", COMMENTS)] = ok([{"body": "x" * 2_000}])
+    github.faults[("GET", COMMENTS)] = Answer(body=json.dumps([{"body": "x" * 2_000}]))
     with pytest.raises(ApiError):
         list(client(github).pages(COMMENTS))
 
@@ -199,14 +183,11 @@ def test_a_next_page_may_be_named_without_its_host(github: GitHub) -> None:
 def test_certificates_are_those_of_the_environment(gate: Gate, monkeypatch: Patch, tmp_path: Path) -> None:
     (tmp_path / "env.pem").write_text("", "utf-8")
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "env.pem"))
-    asked: list[object] = []
-
-    def cert_verify(self: object, conn: object, url: str, verify: object, cert: object) -> None:
-        asked.append(verify)
-
-    monkeypatch.setattr("requests.adapters.HTTPAdapter.cert_verify", cert_verify)
+    asked = set()
+    # Of a session: the connection, the URL, what to verify with, the client's own certificate.
+    monkeypatch.setattr("requests.adapters.HTTPAdapter.cert_verify", lambda *given: asked.add(given[3]))
     gate("fail")
-    assert set(asked) == {str(tmp_path / "env.pem")}
+    assert asked == {str(tmp_path / "env.pem")}
 
 
 def test_a_proxy_is_used(gate: Gate, github: GitHub, monkeypatch: Patch) -> None:

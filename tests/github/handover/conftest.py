@@ -1,14 +1,12 @@
-"""What several tests of this folder need."""
-
-import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, safe_case, write_batch
+from tests.support.cases import SafeGate, read_json, safe_case, write_batch
 from tests.support.github import TOKEN, Gate, GitHub, InActions
 from tests.support.handover import FILE, FORBIDDEN, Publish, Published, Untrusted
+from tests.support.safe_v0 import saying
 from tests.support.workflow_run import LISTED, workflow_run
 
 
@@ -48,9 +46,7 @@ def file(untrusted: Untrusted) -> dict[str, Any]:
     """Return what an untrusted run left behind, with a report of both evaluators and of what got worse."""
     write_batch(Path("b_batch_1.json"), safe_case("a"))
     untrusted("pass", "--safe-batch", "b_batch_1.json")
-    baseline = Path("reports/safe-gate.json").rename("baseline.json")
-    outputs = {"signals": ["x"], "summary": "y", "followup_questions": ["the policy"]}
-    write_batch(Path("b_batch_1.json"), safe_case("a", output=outputs))
-    untrusted("fail", "--safe-batch", "b_batch_1.json", "--baseline", str(baseline))
-    found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
-    return found
+    Path("reports/safe-gate.json").rename("old.json")
+    write_batch(Path("b_batch_1.json"), safe_case("a", output=saying("x", summary="y", questions=["the policy"])))
+    untrusted("fail", "--safe-batch", "b_batch_1.json", "--baseline", "old.json")
+    return dict(read_json(FILE))

@@ -9,21 +9,19 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.support.cases import turn, write_cases
+from tests.support.cases import turn, write_cases, write_json
 from tests.support.github import HEAD, GitHub
 from tests.support.handover import FILE, Publish, Untrusted, edit
-
-KNOWN = ("agency_language", "topic_pivot")
+from tests.support.judged_run import waive
 
 
 @pytest.fixture
 def waived(untrusted: Untrusted) -> None:
     """Leave behind a run that passes because the failures of one of its cases are waived."""
-    Path("safe.config.json").write_text('{"tags": {"none": {"min-pass-rate": 1, "optional": true}}}', "utf-8")
-    write_cases(Path("known.jsonl"), turn("known", assistant="You should check the printer.", checks=list(KNOWN)))
-    fields = {"id": "known", "reason": "vendor model", "owner": "pat", "expires": "2999-12-31"}
-    listed = [fields | {"check": check} for check in KNOWN]
-    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": listed}), "utf-8")
+    write_json("safe.config.json", {"tags": {"none": {"min-pass-rate": 1, "optional": True}}})
+    checks = ["agency_language", "topic_pivot"]
+    write_cases(Path("known.jsonl"), turn("known", assistant="You should check the printer.", checks=checks))
+    waive(*({"id": "known", "check": check} for check in checks))
     untrusted("pass", "--cases", "known.jsonl")
 
 
@@ -39,7 +37,8 @@ def test_a_run_with_waivers_is_published_as_it_was_judged(publish: Publish, gith
 
 
 OTHERWISE = "by the report's own figures it is 'fail'"
-CHANGED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
+Change = Callable[[dict[str, Any]], Any]
+CHANGED: list[tuple[Change, str]] = [
     (lambda waivers: waivers["applied"][0].update(expires="2001-01-01"), OTHERWISE),
     (lambda waivers: waivers["applied"][0].update(id="somebody else"), OTHERWISE),
     (lambda waivers: waivers["applied"].clear(), OTHERWISE),
@@ -52,7 +51,7 @@ CHANGED: list[tuple[Callable[[dict[str, Any]], Any], str]] = [
 @pytest.mark.usefixtures("waived")
 @pytest.mark.parametrize(("change", "words"), CHANGED)
 def test_what_a_file_says_became_of_its_waivers_does_not_count(
-    publish: Publish, github: GitHub, change: Callable[[dict[str, Any]], Any], words: str
+    publish: Publish, github: GitHub, change: Change, words: str
 ) -> None:
     edit(lambda file: change(file["report"]["waivers"]))
     published = publish()
@@ -82,7 +81,6 @@ def places(
 
 
 def replaced(report: Any, path: tuple[str | int, ...], change: Callable[[Any], Any]) -> Any:
-    """Return a report with one value changed."""
     if not path:
         return change(report)
     copy: Any = dict(report) if isinstance(report, dict) else list(report)
@@ -92,15 +90,13 @@ def replaced(report: Any, path: tuple[str | int, ...], change: Callable[[Any], A
 
 @pytest.mark.untraced
 @pytest.mark.parametrize("step", [9, pytest.param(1, marks=pytest.mark.soak)])
-def test_no_text_of_an_untrusted_report_can_act(
-    file: dict[str, Any], publish: Publish, github: GitHub, step: int
-) -> None:
+def test_no_text_of_an_untrusted_report_can_act(file: Any, publish: Publish, github: GitHub, step: int) -> None:
+    def with_evil_key(inner: dict[str, Any]) -> dict[str, Any]:
+        return inner | {EVIL: next(iter(inner.values()), 1)}
+
     report = file["report"]
     variants = [(path, replaced(report, path, lambda _: EVIL)) for path in places(report, str)]
-    variants += [
-        (path, replaced(report, path, lambda inner: inner | {EVIL: next(iter(inner.values()), 1)}))
-        for path in places(report, dict)
-    ]
+    variants += [(path, replaced(report, path, with_evil_key)) for path in places(report, dict)]
     refused = shown = 0
     for path, variant in variants[::step]:
         FILE.write_text(json.dumps(file | {"report": variant}), "utf-8")

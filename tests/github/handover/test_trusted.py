@@ -42,15 +42,6 @@ def test_a_dry_run_shows_the_comment_alone(untrusted: Untrusted, publish: Publis
     assert "::error" not in published.log
 
 
-@pytest.mark.parametrize("payload", [workflow_run(), workflow_run(head_repository=None)], ids=["fork", "deleted-fork"])
-def test_forks_are_found_by_head(
-    untrusted: Untrusted, publish: Publish, github: GitHub, payload: dict[str, Any]
-) -> None:
-    untrusted()
-    assert publish(payload=payload).status == "created"
-    assert len(github.requests) == 4
-
-
 def test_a_head_that_has_moved_on_is_not_commented(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
     untrusted()
     github.state = "closed"

@@ -29,17 +29,20 @@ def test_junit_shows_the_outcome_of_each_check(judged: Any) -> None:
     passes = dict.fromkeys(CHECKS, "passes")
     waived = "skipped: waived until 2999-12-31 by @ana: Known since March."
     expected = "skipped: expected failure: a negative example, by its tag negative_example"
-    assert outcomes(judged, "good") == passes
+    shown = {
+        "good": passes,
+        "known": dict.fromkeys(CHECKS, waived),
+        "negative": dict.fromkeys(CHECKS, expected),
+        "feigned": passes,
+        "calm": {"topic_pivot": "passes"},
+        "reviewed": {"CR": "passes", "AH": "passes", "AC": "passes"},
+        "waived": {"CR": "passes", "AH": "passes", "AC": waived},
+    }
+    assert {case: outcomes(judged, case) for case in shown} == shown
     assert [one.partition(":")[0] for one in outcomes(judged, "bad").values()] == ["failure"] * 3
-    assert outcomes(judged, "known") == dict.fromkeys(CHECKS, waived)
-    assert outcomes(judged, "negative") == dict.fromkeys(CHECKS, expected)
-    assert outcomes(judged, "feigned") == passes
-    assert outcomes(judged, "calm") == {"topic_pivot": "passes"}
-    assert properties(judged, "calm")["topic_pivot.label"] == "not applicable"
-    assert outcomes(judged, "reviewed") == {"CR": "passes", "AH": "passes", "AC": "passes"}
-    assert (properties(judged, "reviewed")["label"], properties(judged, "reviewed")["AH.label"]) == ("Review", "Review")
-    assert outcomes(judged, "waived") == {"CR": "passes", "AH": "passes", "AC": waived}
     assert outcomes(judged, "fails")["CR"] == "failure: Correct recall 0.00: Fail"
+    assert properties(judged, "calm")["topic_pivot.label"] == "not applicable"
+    assert properties(judged, "reviewed").items() >= {"label": "Review", "AH.label": "Review"}.items()
 
 
 def test_junit_fails_a_rule_that_is_broken_and_the_case_that_breaks_it(judged: Any) -> None:
@@ -78,9 +81,7 @@ def test_a_case_without_a_reply_is_not_shown_as_one_that_passes(safe_gate: SafeG
 
 def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:
     said = " ".join(issue["description"] for issue in judged.gitlab)
-    assert "bad: " in said
-    assert "known: " not in said
-    assert "negative: " not in said
+    assert [case for case in ("bad", "known", "negative") if f"{case}: " in said] == ["bad"]
     rules = [issue for issue in judged.gitlab if issue["check_name"].startswith("gate/")]
     assert {issue["severity"] for issue in rules} == {"blocker"}
 

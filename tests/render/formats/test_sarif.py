@@ -10,30 +10,33 @@ from tests.support.cases import BAD, GOOD, SILENT, Patch, SafeGate, safe_case, t
 from tests.support.formats import ALL, read
 from tests.support.git import git
 from tests.support.judged_run import HALF, TWO_TERMS, properties
+from tests.support.synthesis import run
+
+
+def case_of(result: Any) -> str:
+    return str(result["locations"][0]["logicalLocations"][0]["name"])
 
 
 def test_sarif_has_what_somebody_must_see_to(judged: Any) -> None:
-    results = {
-        (one["locations"][0]["logicalLocations"][0]["name"], one["ruleId"]): one for one in judged.run["results"]
-    }
+    results = {(case_of(one), one["ruleId"]): one for one in judged.run["results"]}
     cases = {case for case, _ in results}
     assert cases >= {"reviewed", "fails", "waived", "bad", "known", "silent"}
     assert not cases & {"good", "passes", "calm", "negative"}
-    assert results["known", "synthesis/topic_pivot"]["suppressions"][0]["justification"] == (
-        "Waived until 2999-12-31 by @ana: Known since March."
-    )
+    (waived,) = results["known", "synthesis/topic_pivot"]["suppressions"]
+    assert waived["justification"] == "Waived until 2999-12-31 by @ana: Known since March."
     assert "suppressions" not in results["bad", "synthesis/topic_pivot"]
-    assert results["bad", "synthesis/agency_language"]["level"] == "error"
+    bad = results["bad", "synthesis/agency_language"]
+    assert bad["level"] == "error"
     assert results["reviewed", "safe_v0/AH"]["level"] == "error", "it counts for min-pass-rate"
     assert results["feigned", "synthesis/case"]["level"] == "note", "it counts for no broken rule"
-    place = results["bad", "synthesis/agency_language"]["locations"][0]["physicalLocation"]
+    place = bad["locations"][0]["physicalLocation"]
     assert place["artifactLocation"] == {"uri": "c.jsonl", "uriBaseId": "%SRCROOT%"}
     assert place["region"]["startLine"] == 2
-    for hit in results["bad", "synthesis/agency_language"]["properties"]["hits"]:
+    for hit in bad["properties"]["hits"]:
         assert 0 <= hit["start"] < hit["end"] <= len(BAD)
-    assert all(
-        rule["help"]["text"] and rule["fullDescription"]["text"] for rule in judged.run["tool"]["driver"]["rules"]
-    )
+    for rule in judged.run["tool"]["driver"]["rules"]:
+        assert rule["help"]["text"]
+        assert rule["fullDescription"]["text"]
     said = judged.run["invocations"][0]["toolExecutionNotifications"]
     assert any("(max-unexpected-failures)" in one["message"]["text"] for one in said)
 
@@ -56,30 +59,28 @@ def test_places_are_paths_from_the_root_of_the_repository_or_whole_addresses(
 
 
 def test_results_are_known_again_wherever_their_cases_stand(safe_gate: SafeGate) -> None:
-    def fingerprints() -> dict[str, str]:
-        results = read().run["results"]
-        return {one["message"]["text"]: one["partialFingerprints"]["primaryLocationLineHash"] for one in results}
+    def fingerprints(*cases: dict[str, Any]) -> tuple[dict[str, str], set[str]]:
+        run(safe_gate, *cases, flags=ALL)
+        found = read()
+        results = {
+            one["message"]["text"]: one["partialFingerprints"]["primaryLocationLineHash"]
+            for one in found.run["results"]
+        }
+        return results, {one["fingerprint"] for one in found.gitlab if one["severity"] != "blocker"}
 
     cases = [turn(f"c{number}", assistant=BAD) for number in range(4)]
-    write_cases(Path("c.jsonl"), *cases)
-    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
-    first, issues = fingerprints(), {one["fingerprint"] for one in read().gitlab if one["severity"] != "blocker"}
-    write_cases(Path("c.jsonl"), turn("new"), *reversed(cases))
-    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
-    assert fingerprints() == first
-    assert {one["fingerprint"] for one in read().gitlab if one["severity"] != "blocker"} == issues
+    assert fingerprints(*cases) == fingerprints(turn("new"), *reversed(cases))
 
 
 def test_a_baseline_gives_each_result_a_state(safe_gate: SafeGate) -> None:
     was_bad, stays_good = turn("was bad", assistant=BAD), turn("stays good")
-    write_cases(Path("c.jsonl"), was_bad, turn("gets bad"), stays_good)
-    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
+    run(safe_gate, was_bad, turn("gets bad"), stays_good, flags=ALL)
     assert not any("baselineState" in one for one in read().run["results"])
     Path("reports/safe-gate.json").rename("old.json")
-    write_cases(Path("c.jsonl"), was_bad, turn("gets bad", assistant=BAD), stays_good, turn("added", assistant=BAD))
-    safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old.json", *ALL)
+    now = was_bad, turn("gets bad", assistant=BAD), stays_good, turn("added", assistant=BAD)
+    run(safe_gate, *now, flags=("--baseline", "old.json", *ALL))
     found = read()
-    states = {one["locations"][0]["logicalLocations"][0]["name"]: one["baselineState"] for one in found.run["results"]}
+    states = {case_of(one): one["baselineState"] for one in found.run["results"]}
     assert states == {"was bad": "unchanged", "gets bad": "new", "added": "new"}
     changes = {"was bad": "still failing", "gets bad": "newly failing", "stays good": "", "added": "new case"}
     assert {row["id"]: row["change"] for row in found.csv} == changes
@@ -112,8 +113,8 @@ def test_sarif_keeps_to_what_github_shows(safe_gate: SafeGate, monkeypatch: Patc
     for most_bytes, kept in ((sarif_format._MOST_BYTES, 4), (900, 1)):
         monkeypatch.setattr(sarif_format, "_MOST_BYTES", most_bytes)
         assert safe_gate("run", "--safe-batch", "b", *ALL).code == 1
-        run = read().run
-        assert len(run["results"]) == kept
-        assert run["results"][0]["locations"][0]["logicalLocations"][0]["name"] == "fails"  # what matters most
-        first, *_ = run["invocations"][0]["toolExecutionNotifications"]
+        sarif = read().run
+        assert len(sarif["results"]) == kept
+        assert case_of(sarif["results"][0]) == "fails"  # what matters most
+        first, *_ = sarif["invocations"][0]["toolExecutionNotifications"]
         assert first["message"]["text"].startswith(f"{6 - kept} more results left out")

@@ -6,7 +6,6 @@ import re
 import shutil
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -14,13 +13,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.jsontext import to_json
-from safe_gate.github.runner_files import Annotation, annotations_of
-from safe_gate.model.problems import Place, Problem
-from safe_gate.model.report import Provenance, Report, Tool, Verdict
+from safe_gate.github.runner_files import Annotation
 from safe_gate.model.results import Untrusted
-from safe_gate.render.console import problem_line
 from safe_gate.render.untrusted import LONGEST, escape_invisible, markdown, plain, quotation, quote_phrase
-from safe_gate.render.view import ReportView
 from tests.support.examples import examples
 from tests.support.hostile import Page
 from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
@@ -28,13 +23,6 @@ from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_unit
 # Invisible, or as wide as nothing, though Unicode counts them as letters and marks.
 BLANKS = "\u034f\u115f\u1160\u17b4\u3164\uffa0"
 modest = examples(few=60, many=200)
-
-
-@given(any_text)
-@modest
-def test_no_character_that_acts_or_hides_reaches_a_reader(text: str) -> None:
-    for shown in (plain(Untrusted(text)), markdown(Untrusted(text)), escape_invisible(text, LONGEST)):
-        assert not any(map(hides, shown))
 
 
 @pytest.mark.parametrize("blank", BLANKS, ids=ascii)
@@ -123,9 +111,7 @@ def links(request: pytest.FixtureRequest) -> Callable[[str], int]:
     if program is None:
         pytest.skip("cmark-gfm is not installed")
     command = [program, "--unsafe", "-e", "table", "-e", "autolink", "-e", "strikethrough"]
-    return lambda text: subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout.count(
-        "<a "
-    )
+    return lambda text: subprocess.check_output(command, input=text, text=True).count("<a ")
 
 
 def test_an_address_is_no_link(links: Callable[[str], int]) -> None:
@@ -148,14 +134,7 @@ def test_untrusted_text_cannot_become_part_of_a_string_unescaped(show: Any) -> N
         show(Untrusted("x"))
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | any_text,
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(any_text, inner, max_size=4),
-    max_leaves=8,
-)
-
-
-@given(st.dictionaries(any_text, json_values, max_size=4))
+@given(st.dictionaries(any_text, any_text | st.lists(any_text, max_size=4), max_size=4))
 @example({"##[": "###[[ \\##[ \x7f \ud83d \\"})
 @modest
 def test_a_json_report_reads_back_equal_and_holds_nothing_that_acts(report: dict[str, Any]) -> None:
@@ -186,24 +165,3 @@ def test_an_annotation_stays_at_the_runners_limit(sign: str) -> None:
     data = as_the_runner_reads(Annotation("error", exact + sign).command())[2]
     assert data == sign * ((4_096 - 3) // len(sign.encode())) + "…"
     assert utf16_units(data) <= 4_096
-
-
-NOTHING = Report(
-    tool=Tool("safe-gate", "1"),
-    generated_at="2026-01-01T00:00:00Z",
-    verdict=Verdict.ERROR,
-    rules=(),
-    parts={"safe_v0": None, "synthesis": None},
-    provenance=Provenance("", (), "", {}),
-)
-
-
-@given(any_text, any_text, any_text, any_text)
-@modest
-def test_an_input_problem_is_annotated_without_characters_that_act(path: str, id_: str, field: str, words: str) -> None:
-    one = Problem(Place(path, 3), words, id_, field)
-    assert not any(map(hides, problem_line(one)))
-    line = annotations_of(ReportView(replace(NOTHING, problems=(one,))))[0].command()
-    assert "##[" not in line
-    assert not any(map(hides, line))
-    assert as_the_runner_reads(line)[2] == problem_line(one)

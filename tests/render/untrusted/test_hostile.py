@@ -8,34 +8,21 @@ import json
 import os
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
 
 import pytest
 
+from tests.support import hostile
 from tests.support.cases import SILENT, Patch, SafeGate, refused, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.examples import is_thorough
-from tests.support.hostile import (
-    ATTACKS,
-    BLOB,
-    COMMIT,
-    HOSTILE,
-    MANIFEST,
-    PROBES,
-    SHORT_ATTACKS,
-    Surfaces,
-    broken,
-    commands_in,
-    page,
-)
+from tests.support.hostile import ATTACKS, HOSTILE, MANIFEST, PROBES, SHORT_ATTACKS, Surfaces, broken, commands_in, page
+from tests.support.safe_v0 import asking
 
 SURFACES = ("markdown", "rendered", "log", "github_output", "json", "csv")
 LOG_PROBES = [probe for probe in PROBES if probe["surface"] == "log"]
-
-
-def test_every_probe_of_the_manifest_names_a_surface_there_is() -> None:
-    assert {probe["surface"] for probe in PROBES} == {*SURFACES}
 
 
 # What the renderer here never makes: it drops script links, and issue links are GitHub's own work.
@@ -89,11 +76,7 @@ def hostile_negative_examples() -> Arguments:
 
 def clinical(text: str, number: int) -> dict[str, Any]:
     """Return a SAFE v0 case that fails with a hostile text wherever one may stand."""
-    expectations = {
-        "signal_generation": {"must_find_signals": [text, f"{number}"]},
-        "event_summary": {"must_contain_phrases": [text, f"{number}"]},
-        "followup_questions": {"forbidden_terms": [text]},
-    }
+    expectations = asking([text, f"{number}"], [text, f"{number}"], forbidden=[text])
     output = SILENT | {"followup_questions": [text]}
     names = {"concern_id": text[:200], "archetype": text[:200], "expectations": expectations, "output": output}
     return safe_case(f"{text[:190]} {number}", **names)
@@ -120,27 +103,18 @@ def hostile_groups(*, optional: bool = True) -> Arguments:
     of_tags = {"min-pass-rate": 1, "max-unexpected-failures": 0, "min-label-accuracy": 1, "optional": optional}
     groups = {"archetypes": dict.fromkeys(names[::2], of_archetypes), "tags": dict.fromkeys(names[1::2], of_tags)}
     config = write_json("groups.json", {"min-group": 2, **groups})
-    return (
-        *turns(*cases),
-        *batch(*(clinical(t, i) | {"archetype": t} for i, t in enumerate(texts * 2))),
-        "--config",
-        config,
-    )
+    of_batch = batch(*(clinical(t, i) | {"archetype": t} for i, t in enumerate(texts * 2)))
+    return *turns(*cases), *of_batch, "--config", config
 
 
-def unknown_groups() -> Arguments:
-    """Return a run whose config names groups of hostile names that no case has."""
-    return hostile_groups(optional=False)
+unknown_groups = partial(hostile_groups, optional=False)  # no case has some of them
 
 
 def hostile_waivers() -> Arguments:
     """Return a run whose waivers are hostile in every field: in force, expired and unused ones."""
     kinds = {"agency_language": "2999-12-31", "topic_pivot": "2001-01-01", "unverifiable_reassurance": "2999-12-31"}
-    waivers = [
-        {"id": text, "check": check, "reason": text, "owner": text, "expires": expires}
-        for text in EVERY
-        for check, expires in kinds.items()
-    ]
+    fields = [dict.fromkeys(("id", "reason", "owner"), text) for text in EVERY]
+    waivers = [one | {"check": check, "expires": ends} for one in fields for check, ends in kinds.items()]
     cases = (turn(text, assistant="You should know.") for text in EVERY)
     return *turns(*cases), "--waivers", write_json("waivers.json", {"waivers": waivers})
 
@@ -170,9 +144,8 @@ def test_hostile_names_break_nothing(source: Callable[[], Arguments], mode: Sequ
 def file_names() -> list[str]:
     """Return the attacks as names of files: no slash and no NUL, below 255 bytes."""
     texts = (attack.replace("/", "\u2215").replace("\0", "") for attack in (*ATTACKS.values(), *SHORT_ATTACKS))
-    return [
-        os.fsdecode(text.encode("utf-8", "surrogateescape")[:200].decode("utf-8", "ignore").encode()) for text in texts
-    ]
+    short = (text.encode("utf-8", "surrogateescape")[:200].decode("utf-8", "ignore") for text in texts)
+    return [os.fsdecode(text.encode()) for text in short]
 
 
 @pytest.mark.untraced
@@ -189,10 +162,8 @@ def test_hostile_file_names_break_no_surface(surfaces: Surfaces) -> None:
     files = {f"names/{name}{suffix}" for name in file_names() for suffix in (".jsonl", ".json")}
     for text in (shown["markdown"][1], shown["markdown"][-1]):
         links = [element.attributes["href"] for element in page(text).elements if element.tag == "a"]
-        assert {unquote(link, errors="surrogateescape") for link in links} <= {
-            COMMIT,
-            *(f"{BLOB}{file}#L1" for file in files),
-        }
+        to_files = {f"{hostile.BLOB}{file}#L1" for file in files}
+        assert {unquote(link, errors="surrogateescape") for link in links} <= {hostile.COMMIT, *to_files}
         assert len(links) >= 20
     report = json.loads(shown["json"][0])
     assert {file["path"] for file in report["provenance"]["inputs"]} == files
@@ -203,16 +174,6 @@ def test_hostile_paths_of_no_file_are_one_harmless_line_each(safe_gate: SafeGate
     lines = [line for line in refused(ran).split("\n") if "cannot be read" in line or "matches no file" in line]
     assert len(lines) == len(file_names())
     assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
-
-
-@pytest.mark.parametrize(
-    "name", ["\n::error::h0s05", "##[error]h0s05", "\x1b[2J\u202e*", "<!-- h0s07 -->|`"], ids=ascii
-)
-def test_a_hostile_pattern_that_matches_nothing_breaks_no_surface(name: str, surfaces: Surfaces) -> None:
-    code, shown = surfaces(f"--cases={name}")
-    assert code == 3
-    assert "matches no file" in shown["log"][0]
-    assert list(broken(PROBES, shown)) == []
 
 
 @pytest.mark.untraced
@@ -250,9 +211,8 @@ def test_hostile_settings_break_no_doctor(attack: str, safe_gate: SafeGate, monk
     text = attack.replace("\0", "")[:5_000]
     sides = {"head": {"sha": attack, "repo": {"full_name": attack}}, "base": {"sha": attack}}
     write_json("event.json", {"pull_request": {"number": 2, **sides}})
-    for name in ("REPOSITORY", "SERVER_URL", "API_URL", "ACTOR", "WORKSPACE", "STEP_SUMMARY", "OUTPUT", "TOKEN"):
-        monkeypatch.setenv(f"GITHUB_{name}", text)
-    for name, value in {"ACTIONS": "true", "EVENT_NAME": "pull_request", "EVENT_PATH": "event.json"}.items():
+    given = dict.fromkeys("REPOSITORY SERVER_URL API_URL ACTOR WORKSPACE STEP_SUMMARY OUTPUT TOKEN".split(), text)
+    for name, value in (given | {"ACTIONS": "true", "EVENT_NAME": "pull_request", "EVENT_PATH": "event.json"}).items():
         monkeypatch.setenv(f"GITHUB_{name}", value)
     monkeypatch.setenv("SAFE_GATE_SYNTHESIS_CASES", text)
     flags = ("--report-dir", "--safe-concern", "--rules-off", "--safe-test-dir")

@@ -20,13 +20,13 @@ from safe_gate.model.report import Report
 from safe_gate.render import SUMMARY_LIMIT, console
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.view import ReportView
-from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, read_json, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.examples import examples
 from tests.support.hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
+from tests.support.safe_v0 import asking, saying
 from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
 
-MARK = "kanari"  # in every recorded text; what a text is replaced by takes its whole place
-WORDS = MARK  # a harmless text
+MARK = WORDS = "kanari"  # in every recorded text, and harmless; what a text is replaced by takes its whole place
 hostile_text = st.one_of(any_text, st.sampled_from([*ATTACKS.values(), *SHORT_ATTACKS]))
 modest = examples(few=6, many=30)
 pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
@@ -35,31 +35,26 @@ pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 @pytest.fixture
 def recorded(safe_gate: SafeGate) -> Callable[[str], Report]:
     """Return a function from a text to the report of a failed run in which it stands wherever recorded text may."""
-    expectations = {
-        "signal_generation": {"must_find_signals": [MARK, f"{MARK} 2"]},
-        "event_summary": {"must_contain_phrases": [MARK]},
-        "followup_questions": {"forbidden_terms": [f"a {MARK}", f"b {MARK}"]},
-    }
+    expectations = asking([MARK, f"{MARK} 2"], [MARK], forbidden=[f"a {MARK}", f"b {MARK}"])
     names = {"concern_id": MARK, "archetype": MARK, "expectations": expectations}
-    good = {"signals": [MARK, f"{MARK} 2"], "summary": MARK, "followup_questions": []}
+    good, bad = saying(MARK, f"{MARK} 2", summary=MARK, questions=()), saying(questions=[f"a {MARK}"])
     write_batch(Path(f"{MARK}.json"), *(safe_case(f"{MARK} {i}", **names, output=good) for i in range(4)))
     write_cases(Path(f"{MARK}.jsonl"), *(turn(f"{MARK} {i}", tags=[MARK]) for i in range(5)))
     safe_gate("run", "--batch", f"{MARK}.json", "--cases", f"{MARK}.jsonl")
     Path("reports/safe-gate.json").rename(f"{MARK}.old.json")
-    bad = {"signals": [], "summary": "", "followup_questions": [f"a {MARK}"]}
     write_batch(Path(f"{MARK}.json"), *(safe_case(f"{MARK} {i}", **names, output=bad) for i in range(3)))
     reply = f"You should stop {MARK} so sad. I know exactly how you feel, {MARK}. You'll definitely be fine {MARK}."
     turns = [turn(f"{MARK} {i}", assistant=reply, tags=[f"{MARK} {i}"], expected={"topic_pivot": True}) for i in (1, 2)]
     write_cases(Path(f"{MARK}.jsonl"), *turns)
     limits = {"tags": {f"{MARK} 1": {"max-unexpected-failures": 0}}, "archetypes": {MARK: {"min-pass-rate": 1}}}
-    Path("groups.json").write_text(json.dumps(limits | {"min-group": 1}), "utf-8")
+    write_json("groups.json", limits | {"min-group": 1})
     fields = {"reason": MARK, "owner": MARK, "expires": "2999-12-31"}
     fates = [{"id": f"{MARK} {i}", "check": "topic_pivot"} for i in (1, 3)] + [{"id": f"{MARK} 4", "metric": "CR"}]
-    Path("waivers.json").write_text(json.dumps({"waivers": [one | fields for one in fates]}), "utf-8")
+    write_json("waivers.json", {"waivers": [one | fields for one in fates]})
     inputs = "--batch", f"{MARK}.json", "--cases", f"{MARK}.jsonl", "--waivers", "waivers.json"
     against = "--baseline", f"{MARK}.old.json", "--protect", MARK
     assert safe_gate("run", *inputs, "--config", "groups.json", *against).code == 1
-    template = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    template = read_json("reports/safe-gate.json")
 
     def run(text: str) -> Report:
         def put(value: Any) -> Any:
@@ -107,9 +102,8 @@ def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None
     @example("javascript:alert(1)//")
     @modest
     def check(text: str) -> None:
-        for body in scorecards_by_length(
-            ReportView(replace(recorded(text), problems=problems(text))), limit=COMMENT_LIMIT, origin=ORIGIN
-        ):
+        view = ReportView(replace(recorded(text), problems=problems(text)))
+        for body in scorecards_by_length(view, limit=COMMENT_LIMIT, origin=ORIGIN):
             page = Page(body)
             links = [element.attributes["href"] for element in page.elements if element.tag == "a"]
             assert links.pop() == COMMIT
@@ -124,15 +118,10 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Repor
         view = ReportView(recorded(text))
         report = view.report
         assert report.comparison
-        cards = [
-            console.scorecard(evaluator.present.section(part), everything=True)
-            for evaluator, part in parts_of(report.parts)
-        ]
-        held = [
-            *console.weakened_text(report.weakened),
-            console.comparison_text(report.comparison, view.comparison, everything=True),
-        ]
-        return "\n".join((*cards, *held, console.rules_text(report)))
+        sections = (evaluator.present.section(part) for evaluator, part in parts_of(report.parts))
+        cards = (console.scorecard(section, everything=True) for section in sections)
+        compared = console.comparison_text(report.comparison, view.comparison, everything=True)
+        return "\n".join((*cards, *console.weakened_text(report.weakened), compared, console.rules_text(report)))
 
     lines = len(log(WORDS).split("\n"))
 
@@ -141,8 +130,9 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Repor
     def check(text: str) -> None:
         shown = log(text)
         assert len(shown.split("\n")) == lines
-        assert commands_in(shown + "\n" + console.problem_lines(problems(text))) == []
-        assert not any(char != "\n" and hides(char) for char in shown)
+        told = f"{shown}\n{console.problem_lines(problems(text))}"
+        assert commands_in(told) == []
+        assert not any(char != "\n" and hides(char) for char in told)
 
     check()
 
@@ -155,17 +145,16 @@ def test_annotations_are_as_many_and_each_a_command_of_ours(recorded: Callable[[
     def check(text: str, folder: str) -> None:
         report = recorded(text)
         assert [one.level for one in annotations_of(ReportView(report))] == levels
-        for one in (
-            *annotations_of(ReportView(report), folder),
-            *annotations_of(ReportView(replace(report, problems=problems(text))), folder),
-        ):
+        of_problems = annotations_of(ReportView(replace(report, problems=problems(text))), folder)
+        assert {one.message for one in of_problems} >= {*map(console.problem_line, problems(text))}
+        for one in (*annotations_of(ReportView(report), folder), *of_problems):
             level, properties, data = as_the_runner_reads(one.command())
             assert (level, data) == (one.level, one.message)
             assert set(properties) <= {"title", "file", "line"}
             assert properties["title"].startswith("SAFE Gate")
             assert not properties.get("file", "").startswith(("/", "../"))
             assert utf16_units(data) <= 4_096
-            assert not any(ord(char) < 0x20 and char != "\n" for char in one.message + one.title)
+            assert not any(char != "\n" and hides(char) for char in one.message + one.title)
             assert "##[" not in one.command()
 
     check()
