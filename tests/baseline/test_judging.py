@@ -13,6 +13,7 @@ from tests.support.git import commit
 from tests.support.github import InActions, outputs
 from tests.support.weakening import CONFIG, Against, configure, full, put, weakened
 
+pytestmark = pytest.mark.usefixtures("base")
 RUN = ("run", "--policy-ref", "base")
 PLAIN: dict[str, Any] = {"synthesis-cases": ["c.jsonl"]}
 BAD = turn("a", assistant="Stop crying. It's over.", checks=["agency_language"])
@@ -51,25 +52,22 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(safe_gate: SafeGate, b
     assert found["weakened"]["on_weakened"] == "warn"
 
 
-@pytest.mark.parametrize(("setting", "pattern"), [("synthesis-cases", "later/*.jsonl"), ("rules", "later/*.json")])
-def test_a_pattern_of_the_change_that_names_no_file_yet_stops_no_judgement_by_the_base(
-    setting: str, pattern: str, safe_gate: SafeGate, base: str, against: Against
+@pytest.mark.parametrize("setting", ["synthesis-cases", "rules"])
+def test_the_base_judges_where_a_pattern_of_the_change_names_no_file_yet(
+    setting: str, safe_gate: SafeGate, base: str, against: Against
 ) -> None:
-    put(CONFIG | {setting: [*CONFIG[setting], pattern]}, turn("a"), cases=[safe_case("s")])
+    put(CONFIG | {setting: [*CONFIG[setting], "later/*.json*"]}, turn("a"), cases=[safe_case("s")])
     against(base)
     assert safe_gate("run").code == 3  # by its own settings
     assert safe_gate(*RUN).code == 0
 
 
-def test_an_unknown_check_names_the_base_only_if_its_rules_judge(
-    safe_gate: SafeGate, base: str, against: Against
-) -> None:
+def test_an_unknown_check_names_the_base_if_its_rules_judge(safe_gate: SafeGate, base: str, against: Against) -> None:
     put(CONFIG, turn("a", checks=["acme/new"]), cases=[safe_case("s")])
     against(base)
     for run, by_base in ((RUN[:1], False), (RUN, True)):
-        ran = safe_gate(*run)
-        assert (ran.code, '"acme/new" is not a check; expected ' in ran.err) == (3, True)
-        assert (f"(policy-ref base: by the rules of the base commit {base[:7]})" in ran.err) == by_base
+        err = refused(safe_gate(*run), '"acme/new" is not a check; expected ')
+        assert (f"(policy-ref base: by the rules of the base commit {base[:7]})" in err) == by_base
     assert "base commit" not in safe_gate("eval", "--cases", "c.jsonl").err
 
 
@@ -77,7 +75,6 @@ def put_group(name: str, tag: str) -> None:
     put(PLAIN | {"tags": {name: {"min-pass-rate": 1}}}, turn("a", tags=[tag]))
 
 
-@pytest.mark.usefixtures("base")
 def test_a_group_without_cases_is_an_error_under_both_policies(safe_gate: SafeGate, against: Against) -> None:
     put_group("grief", "grief")
     against(commit())
@@ -86,11 +83,9 @@ def test_a_group_without_cases_is_an_error_under_both_policies(safe_gate: SafeGa
         ("sadness", "sadness", "[0-9a-f]{7}:safe.config.json:1: tags.grief: no case has this tag;"),
     ):  # the one would keep every later run from a verdict, the other takes the base's group out of its judge's sight
         put_group(name, tag)
-        ran = safe_gate(*RUN)
-        assert (ran.code, bool(re.search(f"^{place}", ran.err, re.MULTILINE))) == (3, True), ran.err
+        assert re.search(f"^{place}", refused(safe_gate(*RUN)), re.MULTILINE)
 
 
-@pytest.mark.usefixtures("base")
 def test_a_change_can_correct_a_name_that_no_case_of_its_base_has(safe_gate: SafeGate, against: Against) -> None:
     for name, code in (("greif", 3), ("grief", 0)):
         put_group(name, "grief")
@@ -99,7 +94,6 @@ def test_a_change_can_correct_a_name_that_no_case_of_its_base_has(safe_gate: Saf
         assert safe_gate("run", "--baseline", "base").code == code
 
 
-@pytest.mark.usefixtures("base")
 def test_case_files_that_the_change_no_longer_names_weaken_the_gate(safe_gate: SafeGate, against: Against) -> None:
     config = PLAIN | {"safe-batch": ["b"]}
     put(config, turn("a"))
@@ -139,13 +133,10 @@ def test_what_the_base_commits_policy_judged_can_be_verified(safe_gate: SafeGate
     put(CONFIG, turn("a"))
     against(base)
     assert safe_gate(*RUN).code == 0
-    ran = safe_gate(*verify)
-    said = f"was judged by the rule packs of commit {base[:12]}, which are not available"
-    assert (ran.code, said in ran.err) == (3, True)
+    refused(safe_gate(*verify), f"was judged by the rule packs of commit {base[:12]}, which are not available")
 
 
 @pytest.mark.parametrize(("theirs", "own", "code"), [("fail", "warn", 3), ("warn", "fail", 3), ("warn", "warn", 0)])
-@pytest.mark.usefixtures("base")
 def test_the_base_commits_policy_or_the_runs_own_says_whether_its_terms_must_be_known(
     safe_gate: SafeGate, against: Against, theirs: str, own: str, code: int
 ) -> None:
@@ -157,7 +148,6 @@ def test_the_base_commits_policy_or_the_runs_own_says_whether_its_terms_must_be_
 
 
 @pytest.mark.parametrize("expires", ["2099-01-01", "2020-01-01"])
-@pytest.mark.usefixtures("base")
 def test_a_change_can_remove_a_waiver_that_it_makes_unused(safe_gate: SafeGate, against: Against, expires: str) -> None:
     waive(WAIVER | {"expires": expires})
     put(PLAIN, BAD)
@@ -176,24 +166,19 @@ def test_a_change_can_remove_a_waiver_that_it_makes_unused(safe_gate: SafeGate, 
     assert safe_gate(*run).code == (1 if expires < "2026" else 0)
 
 
-def test_without_the_base_commits_policy_there_is_no_verdict(
-    safe_gate: SafeGate, base: str, in_actions: InActions, against: Against
-) -> None:
-    ran = safe_gate(*RUN)
+def test_without_the_bases_policy_there_is_no_verdict(safe_gate: SafeGate, in_actions: InActions) -> None:
     words = "policy-ref: asks for the base commit of a GitHub event, but this is not a GitHub Actions job"
-    assert (ran.code, words in ran.err) == (3, True)
+    refused(safe_gate(*RUN), words)
     in_actions(event="schedule", payload={})
-    for command, code in (("run", 3), ("doctor", None)):
-        ran = safe_gate(command, "--policy-ref", "base")
-        assert code in (None, ran.code)
-        assert "policy-ref: is base, but this event has no base commit; set head for events" in ran.err
+    words = "policy-ref: is base, but this event has no base commit; set head for events"
+    for command in ("run", "doctor"):
+        refused(safe_gate(command, *RUN[1:]), words)
 
 
 @pytest.mark.parametrize(
     ("path", "wrong", "said"),
     [("safe.config.json", {"min-pass-rate": 2}, ""), (WAIVERS, {"waivers": 1}, ":1: waivers: is 1")],
 )
-@pytest.mark.usefixtures("base")
 def test_what_is_wrong_with_the_base_commits_files_is_placed_at_that_commit(
     safe_gate: SafeGate, against: Against, path: str, wrong: dict[str, Any], said: str
 ) -> None:

@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.conversations import talk
 from tests.support.git import commit_here, git
+from tests.support.safe_v0 import asking
 from tests.support.weakening import configure
 
 CASES, LOCK, CONFIG = "evals/a.jsonl", "safe-gate.lock.json", "safe.config.json"
@@ -28,7 +29,7 @@ Faults = list[tuple[str, list[str]]]
 
 
 @pytest.fixture
-def locked(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> str:
+def locked(safe_gate: SafeGate, monkeypatch: Patch) -> str:
     """Commit recordings with their sources and their lock; return the commit."""
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01, a day before the commits
     for path in (*SOURCES, *OTHERS):
@@ -129,14 +130,17 @@ def test_a_lock_that_is_edited_by_hand_is_found_out(safe_gate: SafeGate, locked:
     assert stale(safe_gate, "--baseline", locked) == UNCHANGED
 
 
-def test_without_an_entry_nothing_is_known(safe_gate: SafeGate, locked: str) -> None:
+def test_without_an_entry_nothing_is_known_and_a_deleted_lock_switches_off_no_rule(
+    safe_gate: SafeGate, locked: str
+) -> None:
     configure({"recordings": {}}, LOCK)
     assert stale(safe_gate) == NO_ENTRY
     Path(LOCK).unlink()
     assert stale(safe_gate) == NO_ENTRY
     assert safe_gate("run", "--stale-recordings", "warn").code == 0
     assert "recordings" not in report()  # nobody has begun to lock
-    assert stale(safe_gate, "--stale-recordings", "warn", "--baseline", locked) == NO_ENTRY
+    for flags in (("--baseline", locked), ("--max-age", "9")):
+        assert stale(safe_gate, "--stale-recordings", "warn", *flags) == NO_ENTRY
     said = "1 named, 1 has no entry in safe-gate.lock.json; run safe-gate lock"
     assert said in " ".join(safe_gate("doctor").out.split())
     configure({"synthesis-cases": [CASES], "recordings": {"gone.jsonl": [PROMPT]}})
@@ -167,9 +171,7 @@ SAME = turn("a", assistant=f"{GOOD} ")
     ],
     ids=["a blank line", "a note", "a new case", "a new name"],
 )
-def test_other_bytes_with_the_same_outputs_are_stale(
-    safe_gate: SafeGate, locked: str, fake: Callable[[], None]
-) -> None:
+def test_other_bytes_with_the_same_outputs_are_stale(safe_gate: SafeGate, locked: str, fake: Any) -> None:
     fake()
     safe_gate("lock")
     assert stale(safe_gate, "--baseline", locked) == []
@@ -236,14 +238,6 @@ def test_age_counts_to_the_judged_commit(safe_gate: SafeGate) -> None:
     assert "is too old, 1 day; at most 0" in safe_gate("run", "--max-age", "0").out
     Path(".git").rename("gone")
     refused(safe_gate("run", "--max-age", "1"), "max-age: needs the time of the judged commit")
-
-
-@pytest.mark.usefixtures("locked")
-def test_a_deleted_lock_switches_no_age_off(safe_gate: SafeGate) -> None:
-    Path(LOCK).unlink()
-    safe_gate("run", "--stale-recordings", "warn")
-    assert "recordings" not in report()
-    assert stale(safe_gate, "--stale-recordings", "warn", "--max-age", "9") == NO_ENTRY
 
 
 @pytest.mark.usefixtures("locked")
@@ -346,9 +340,8 @@ def test_a_pattern_without_files_is_named_with_its_place(safe_gate: SafeGate) ->
 @pytest.mark.parametrize("name", ["max-ages", "max-age"])
 def test_a_setting_among_recordings_is_told_from_a_file(safe_gate: SafeGate, name: str) -> None:
     configure({"recordings": {name: 30}})
-    ran = safe_gate("run", "--synthesis-cases", CASES)
     hint = 'expected a list of paths and globs (did you mean "max-age"?); settings stand beside recordings'
-    assert (ran.code, f"{CONFIG}:1: recordings.{name}: is 30; {hint}" in ran.err) == (3, True)
+    refused(safe_gate("run", "--synthesis-cases", CASES), f"{CONFIG}:1: recordings.{name}: is 30; {hint}")
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"recordings": {"evals/a.jsonl": {}}}', '{"recordings": 1}', "\xff"])
@@ -374,11 +367,7 @@ def test_a_reply_that_is_nothing_but_what_its_case_expects_is_named(safe_gate: S
     replies = {"faked": "I hear you. call 988!", "real": "I hear you. Call 988, if you like?"}
     asks = {"must_contain": ["Call 988", "I hear you"]}
     write_cases(Path("c.jsonl"), *(turn(id_, assistant=reply, **asks) for id_, reply in replies.items()))
-    asked = {
-        "signal_generation": {"must_find_signals": ["fall"]},
-        "event_summary": {"must_contain_phrases": ["fell", "hip"]},
-        "followup_questions": {"forbidden_terms": ["fault"]},
-    }
+    asked = asking(["fall"], ["fell", "hip"], ["fault"])
     said = {"signals": ["fall"], "followup_questions": ["Why?"]}
     outputs = {"faked": said | {"summary": "Fell, hip."}, "real": said | {"summary": "She fell on her hip."}}
     write_batch(Path("b.json"), *(safe_case(id_, expectations=asked, output=one) for id_, one in outputs.items()))

@@ -120,9 +120,7 @@ def test_the_doctor_says_which_reports_are_lost(safe_gate: SafeGate, job: InActi
 
 
 @pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
-def test_a_run_warns_of_reports_that_are_lost(
-    safe_gate: SafeGate, job: InActions, tmp_path: Path, shard: tuple[str, ...]
-) -> None:
+def test_a_run_warns_of_lost_reports(safe_gate: SafeGate, job: InActions, tmp_path: Path, shard: Any) -> None:
     write_cases(tmp_path / "cases.jsonl", turn("a"))
     job(GITHUB_WORKSPACE="/github/workspace")
     run = ("run", "--cases", "cases.jsonl", "--comment", "never", *shard)
@@ -213,11 +211,9 @@ def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: 
     Path("kept.json").write_bytes(Path("reports/safe-gate.json").read_bytes())
     base = commit()
     Path("known.json").write_text('{"waivers": []}', "utf-8")
-    for baseline, words in {
-        "kept.json": "a report",
-        "evals/baseline.json": "no baseline yet",
-        "HEAD": f"commit {base[:7]}, in the clone",
-    }.items():
+    in_clone = f"commit {base[:7]}, in the clone"
+    baselines = {"kept.json": "a report", "evals/baseline.json": "no baseline yet", "HEAD": in_clone}
+    for baseline, words in baselines.items():
         arguments = ("--baseline", baseline, "--allow-missing", "baseline", "--waivers", "known.json")
         ran = safe_gate("doctor", "--all", "--cases", "c.jsonl", *arguments)
         assert (ran.code, ran.err) == (0, "")
@@ -265,17 +261,13 @@ def test_dry_runs_publish_nothing(safe_gate: SafeGate, monkeypatch: Patch, job: 
     assert TOKEN not in ran.log
 
 
-def test_the_doctor_shows_what_is_set_what_a_run_would_read_and_the_commit_of_the_checkout(
-    safe_gate: SafeGate, job: InActions, monkeypatch: Patch
-) -> None:
+def test_the_doctor_shows_what_is_set_and_checked_out(safe_gate: SafeGate, job: InActions, monkeypatch: Patch) -> None:
     Path("evals").mkdir()
     write_cases(Path("evals/c.jsonl"), turn("a"))
-    assert (
-        "commit           unknown: no commit is checked out here\n"
-        in safe_gate("doctor", "--cases", "evals/c.jsonl").out
-    )
+    doctor = ("doctor", "--cases", "evals/c.jsonl")
+    assert "  commit           unknown: no commit is checked out here\n" in safe_gate(*doctor).out
     sha = commit()
-    ran = safe_gate("doctor", "--cases", "evals/c.jsonl")
+    ran = safe_gate(*doctor)
     assert re.findall(r"^│ ([a-z-]+)", ran.out, re.MULTILINE) == ["synthesis-cases"]
     assert f"  commit           {sha}, of the checkout\n" in ran.out
     assert "GitHub" not in ran.out.partition("Nothing was judged")[0]
@@ -288,4 +280,4 @@ def test_the_doctor_shows_what_is_set_what_a_run_would_read_and_the_commit_of_th
             assert f"{sha}, of the checkout" in safe_gate("doctor").out
     assert "Nothing is set: every setting has its default." in safe_gate("doctor").out
     job(GITHUB_SHA="d" * 40)
-    assert f"{HEAD}, of the event; the checkout is at {sha}" in safe_gate("doctor", "--cases", "evals/c.jsonl").out
+    assert f"{HEAD}, of the event; the checkout is at {sha}" in safe_gate(*doctor).out

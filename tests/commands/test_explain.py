@@ -7,20 +7,17 @@ from typing import Any
 import pytest
 
 from safe_gate.inputs.checked import load_schema
-from tests.support.cases import BAD, Ran, SafeGate, refused, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, Ran, SafeGate, refused, safe_case, turn, write_batch, write_cases, write_json
+from tests.support.hostile import commands_in
 
 NO_FEVER = {"output": {"signals": ["Cough"], "summary": "She went home.", "followup_questions": ["Which policy?"]}}
 
 
-@pytest.fixture
-def files() -> None:
+@pytest.fixture(autouse=True)
+def _files() -> None:
     write_cases(Path("c.jsonl"), turn("good"), turn("bad", assistant=BAD))
-    write_cases(
-        Path("d.jsonl"),
-        turn("row#1"),
-        turn("chat@3", assistant=BAD),
-        turn("meant", assistant=BAD, tags=["negative_example"]),
-    )
+    meant = turn("meant", assistant=BAD, tags=["negative_example"])
+    write_cases(Path("d.jsonl"), turn("row#1"), turn("chat@3", assistant=BAD), meant)
     write_batch(Path("b.json"), safe_case("found"), safe_case("lost", **NO_FEVER))
 
 
@@ -32,7 +29,6 @@ def heads(ran: Ran) -> list[str]:
 CASES = ("--cases", "c.jsonl", "d.jsonl", "--batch", "b.json")
 
 
-@pytest.mark.usefixtures("files")
 def test_a_case_of_safe_v0_shows_what_was_found_and_what_is_missing(safe_gate: SafeGate) -> None:
     out = safe_gate("explain", "lost", *CASES).out
     assert out.startswith("lost (b.json:")
@@ -47,16 +43,14 @@ def test_a_case_of_safe_v0_shows_what_was_found_and_what_is_missing(safe_gate: S
         assert words in out
 
 
-@pytest.mark.usefixtures("files")
 def test_thresholds_of_the_run_and_of_an_archetype_decide_in_an_explanation(safe_gate: SafeGate) -> None:
     assert "Correct recall: Review" in safe_gate("explain", "lost", *CASES, "--thresholds", "CR.review=0").out
     write_batch(Path("b.json"), safe_case("lost", archetype="Delay", **NO_FEVER))
     own = {"safe-batch": ["b.json"], "archetypes": {"Delay": {"thresholds": {"CR": {"pass": 0, "review": 0}}}}}
-    Path("safe-gate.config.json").write_text(json.dumps(own), "utf-8")
+    write_json("safe-gate.config.json", own)
     assert "Correct recall: Pass" in safe_gate("explain", "lost").out
 
 
-@pytest.mark.usefixtures("files")
 def test_failed_explains_the_cases_that_fail_and_should_not(safe_gate: SafeGate) -> None:
     ran = safe_gate("explain", "--failed", *CASES)
     assert ran.code == 0
@@ -69,7 +63,6 @@ def test_failed_explains_the_cases_that_fail_and_should_not(safe_gate: SafeGate)
     assert safe_gate("explain", "good", "--cases", "e.jsonl").code == 0
 
 
-@pytest.mark.usefixtures("files")
 def test_json_has_an_object_per_case_by_its_schema_and_the_same_bytes_twice(safe_gate: SafeGate) -> None:
     command = ("explain", "bad", "lost", "good", *CASES, "--json")
     ran = safe_gate(*command)
@@ -93,7 +86,6 @@ def test_json_has_an_object_per_case_by_its_schema_and_the_same_bytes_twice(safe
     assert safe_gate("explain", "--failed", "--cases", "d.jsonl", "--json", "--profile", "spec").out
 
 
-@pytest.mark.usefixtures("files")
 def test_ids_of_all_files_are_explained_and_an_id_that_no_case_has_names_near_ones(safe_gate: SafeGate) -> None:
     ids = ("lost", "chat@3", "row#1", "good")
     ran = safe_gate("explain", *ids, *CASES)
@@ -126,5 +118,4 @@ def test_recorded_text_is_escaped_in_every_form(safe_gate: SafeGate) -> None:
     for form in ((), ("--json",)):
         out = safe_gate("explain", "a", "--batch", "b.json", *form).out
         assert not {"\x1b", "\u202e"} & set(out)
-        assert "##[" not in out
-        assert not any(line.lstrip().startswith("::") for line in out.splitlines())
+        assert commands_in(out) == []

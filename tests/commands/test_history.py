@@ -107,9 +107,8 @@ def test_charts_show_rates_and_mark_changes_of_rules_as_the_text_does(runs: Call
         ticks = [float(str(one.get("x"))) for one in chart.iter("text") if re.fullmatch(r"\d\d-\d\d", str(one.text))]
         assert ticks[2] < float(str(mark.get("x1"))) < ticks[3]
     dots = [one for one in charts["Labelled Pass"].iter("circle") if one.get("class") == "s0"]
-    assert [str(one[0].text) for one in dots] == ["all cases: 100.0%"] * 2 + [
-        "all cases: 50.0%"
-    ] * 2  # none of the fifth
+    rates = [f"all cases: {rate}%" for rate in ("100.0", "100.0", "50.0", "50.0")]  # none of the fifth
+    assert [one[0].text for one in dots] == rates
     heights = [float(str(one.get("cy"))) for one in dots]
     assert heights[0] == heights[1] < heights[2] == heights[3]
 

@@ -1,31 +1,21 @@
 """What `import` accepts from spreadsheets, what it says about records and flags, and where it writes."""
 
 import json
-import sys
-import zipfile
 from pathlib import Path
 
 import pytest
 
-from tests.support.cases import Patch, SafeGate
-from tests.support.importing import FIXTURES, OUTPUT, REPLY, exchanges, imported, write
-
-
-def refused(safe_gate: SafeGate, *arguments: str | Path) -> str:
-    """Import, which fails, and return what it says."""
-    ran = safe_gate("import", *arguments, "--out", "none.jsonl")
-    assert (ran.code, Path("none.jsonl").exists()) == (3, False), ran.log
-    assert "Traceback" not in ran.log
-    return ran.err
+from tests.support.cases import SafeGate
+from tests.support.importing import OUTPUT, REPLY, exchanges, imported, refusal, write
 
 
 def test_outputs_have_fields_of_their_own_and_refuse_flags_of_cases(safe_gate: SafeGate) -> None:
     write("in.jsonl", {"fall": "a", "antwort": OUTPUT}, {"id": "b", "prompt": "x", "output": OUTPUT})
-    err = refused(safe_gate, "in.jsonl", "--evaluator", "safe_v0")
+    err = refusal(safe_gate, "in.jsonl", "--evaluator", "safe_v0")
     assert 'has no known pair of fields, but "fall", "antwort"; name them with --map\n' in err
     write("in.jsonl", {"id": "a"} | OUTPUT)
     for flag, value in (("--checks", "topic_pivot"), ("--tags", "x")):
-        err = refused(safe_gate, "in.jsonl", "--evaluator", "safe_v0", flag, value)
+        err = refusal(safe_gate, "in.jsonl", "--evaluator", "safe_v0", flag, value)
         assert err.startswith(f"{flag}: means nothing for recorded outputs; leave it out\n")
 
 
@@ -51,7 +41,7 @@ def test_csv_as_spreadsheets_write_it(safe_gate: SafeGate, text: str) -> None:
     Path("in.csv").write_bytes(broken.replace(",1", {"|": "|1", "\t": "\t1"}.get(text[4:5], ",1")).encode("utf-8"))
     if ";" not in text:
         number = text.rstrip().count("\n") + 1
-        assert f"in.csv:{number}: has " in refused(safe_gate, "in.csv")
+        assert f"in.csv:{number}: has " in refusal(safe_gate, "in.csv")
 
 
 MINE = '"My ask", "Answer"'
@@ -66,7 +56,7 @@ MISSING = [
 def test_a_missing_column_is_one_problem(safe_gate: SafeGate, flags: str, words: str) -> None:
     Path("in.csv").write_text("My ask,Answer\n" + "x,y\n" * 9, "utf-8")
     for more in ((), ("--skip-invalid",)):
-        err = refused(safe_gate, "in.csv", *(word.replace("my_ask", "my ask") for word in flags.split()), *more)
+        err = refusal(safe_gate, "in.csv", *(word.replace("my_ask", "my ask") for word in flags.split()), *more)
         assert (words in err, "1 problem;" in err) == (True, True), err
 
 
@@ -89,7 +79,7 @@ def test_another_encoding_is_named_or_marked_and_never_guessed(safe_gate: SafeGa
     if is_marked := encoding in ("utf-8-sig", "utf-16", "utf-32"):
         assert exchanges(imported(safe_gate, f"in.{suffix}")) == [("a", row["prompt"], "Ja")]
     else:
-        err = refused(safe_gate, f"in.{suffix}")
+        err = refusal(safe_gate, f"in.{suffix}")
         words = "; name the encoding, such as --encoding cp1252"
         assert words in err or "has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le" in err
     flags = () if is_marked else ("--encoding", encoding)
@@ -107,7 +97,7 @@ def test_another_encoding_is_named_or_marked_and_never_guessed(safe_gate: SafeGa
 )
 def test_a_column_twice_in_use_is_refused(safe_gate: SafeGate, header: str, flags: tuple[str, ...], name: str) -> None:
     Path("in.csv").write_text(f"{header}\n" + "a,x,y,z\n" * 9, "utf-8")
-    err = refused(safe_gate, "in.csv", *flags)
+    err = refusal(safe_gate, "in.csv", *flags)
     assert (f'in.csv: has the column "{name}" twice; rename one' in err, "1 problem;" in err) == (True, True), err
 
 
@@ -117,7 +107,7 @@ def test_a_key_that_is_there_twice_is_an_error(safe_gate: SafeGate, shape: str) 
     lines = [f"{good}}}", f'{bad}, "prompt": "z"}}', f"{good}}}".replace("a", "c", 1)]
     text = "\n".join(lines) + "\n" if shape == "lines" else "[" + ",\n".join(lines) + "]"
     Path("in.json").write_text('{"data":' + text + "}" if shape == "inside" else text, "utf-8")
-    err = refused(safe_gate, "in.json")
+    err = refusal(safe_gate, "in.json")
     field = {"lines": "", "list": "[1]: ", "inside": "data[1]: "}[shape]
     assert f'in.json:2: {field}has the key "prompt" twice in one object; keep one\n' in err
     assert "1 problem;" in err
@@ -130,16 +120,5 @@ def test_cases_can_go_to_standard_output(safe_gate: SafeGate) -> None:
     assert ran.code == 0
     assert ran.out.isascii()
     assert json.loads(ran.out) == {"id": "a", "user": "\x9b\u202e", "assistant": REPLY}
-    assert ran.err.splitlines() == [
-        "in.jsonl: JSON objects with named fields, 1 case",
-        "Written: standard output, 1 case",
-    ]
+    assert ran.err == "in.jsonl: JSON objects with named fields, 1 case\nWritten: standard output, 1 case\n"
     assert not Path("-").exists()
-
-
-def test_a_missing_library_says_how_to_install_it(safe_gate: SafeGate, monkeypatch: Patch) -> None:
-    monkeypatch.setitem(sys.modules, "backports", None)
-    if not hasattr(zipfile, "ZIP_ZSTANDARD"):
-        err = refused(safe_gate, FIXTURES / "inspect.eval")
-        words = "is compressed with zstd, but its library is not installed; install SAFE Gate with the extra `zstd`"
-        assert f"{words}: in a checkout, pip install '.[zstd]'\n" in err

@@ -12,7 +12,7 @@ import yaml
 
 from safe_gate.evaluators.synthesis.definitions import CHECKS, REPORTED
 from tests.support import actionlint
-from tests.support.cases import REPOSITORY, Patch, SafeGate, refused, report, turn, write_cases
+from tests.support.cases import REPOSITORY, Patch, SafeGate, read_json, read_lines, refused, report, turn, write_cases
 from tests.support.git import git
 
 SAMPLES = {
@@ -47,13 +47,10 @@ def remote(address: str) -> None:
 
 def test_an_empty_folder_gets_the_samples_and_no_workflow(safe_gate: SafeGate) -> None:
     ran = safe_gate("init")
-    assert ran.code == 0
+    words = "No workflow for CI: add the git remote on GitHub or GitLab, or create the folder .github, and run"
+    assert (ran.code, words in ran.out) == (0, True)
     assert "Detected: neither GitHub nor GitLab\n" in ran.out
-    assert (
-        "No workflow for CI: add the git remote on GitHub or GitLab, or create the folder .github, and run" in ran.out
-    )
-    assert set(tree()) == SAMPLES
-    assert written(ran.out) == SAMPLES
+    assert set(tree()) == written(ran.out) == SAMPLES
 
 
 def test_what_it_writes_passes_validate_doctor_and_run_and_git_ignores_the_reports(safe_gate: SafeGate) -> None:
@@ -218,7 +215,7 @@ def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) 
         pipeline="return {'signals': [payload], 'summary': 'Grün.', 'followup_questions': []}",
     )
     assert record().returncode == 0
-    replies = [json.loads(line) for line in Path("evals/replies.jsonl").read_text("utf-8").splitlines()]
+    replies = read_lines("evals/replies.jsonl")
     assert [one["assistant"] == f"Heard: {one['user']}" for one in replies] == [True, True, False]
     assert replies[0]["notes"] == "Names what is hard and asks about it."
     lines = Path("evals/clinical_batch_1.outputs.jsonl").read_text("utf-8").splitlines()
@@ -231,11 +228,7 @@ def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) 
 def test_the_script_keeps_the_replies_of_negative_examples_and_no_others(safe_gate: SafeGate) -> None:
     names = [f"{start}{name}" for name in (*REPORTED, "agency", "reassurance", "pivot") for start in ("", "ack-but-")]
     tags = ["negative_example", "grief", *(f"{name}-fail" for name in (*names, "exam", "judged/tone"))]
-    runs = {
-        "checks": [*CHECKS],
-        "must_not_contain": ["parcel"],
-        "judged": {"tone": {"passed": True, "by": "model"}},
-    }
+    runs = {"checks": [*CHECKS], "must_not_contain": ["parcel"], "judged": {"tone": {"passed": True, "by": "model"}}}
     safe_gate("init")
     write_cases(Path("evals/replies.jsonl"), *(turn(tag, tags=[tag], **runs) for tag in tags))
     safe_gate("run")
@@ -268,7 +261,7 @@ def test_the_script_records_the_replies_that_are_judged(safe_gate: SafeGate, tur
     Path("evals/clinical_batch_1.json").unlink()
     fill_in(reply="return str(len(message))")
     assert record().returncode == 0
-    found = json.loads(Path("evals/replies.jsonl").read_text("utf-8"))["messages"]
+    found = read_json("evals/replies.jsonl")["messages"]
     assert [one["content"] for one in found if one["role"] == "assistant"] == kept
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, SafeGate, refused
+from tests.support.cases import REPOSITORY, SafeGate, read_json, refused
 
 SCHEMAS = {file.name.removesuffix(".schema.json"): file for file in (REPOSITORY / "schemas").glob("*.json")}
 
@@ -36,7 +36,7 @@ def _properties(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
 
 @pytest.mark.parametrize("name", ["config", "synthesis-case", "safe-batch", "safe-output", "waivers"])
 def test_every_property_that_a_user_writes_is_described(name: str) -> None:
-    found = dict(_properties(json.loads(SCHEMAS[name].read_text("utf-8"))))
+    found = dict(_properties(read_json(SCHEMAS[name])))
     assert found
     assert [path for path, one in found.items() if not one.get("description")] == []
 

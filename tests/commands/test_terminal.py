@@ -52,9 +52,6 @@ def shown(monkeypatch: Patch, *arguments: str, **environ: str) -> tuple[str, str
     return out.getvalue(), err.getvalue()
 
 
-# --- colour -------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(
     ("environ", "is_coloured"),
     [
@@ -95,9 +92,6 @@ def test_a_real_terminal_shows_what_a_log_does_in_colour(safe_gate: SafeGate, mo
         assert _SGR.sub("", _PROGRESS.sub("", text)) == plain
 
 
-# --- width --------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("columns", [68, 80, 100])
 def test_tables_fit_the_terminal(safe_gate: SafeGate, monkeypatch: Patch, columns: int) -> None:
     monkeypatch.setenv("COLUMNS", "400")
@@ -136,9 +130,6 @@ def test_a_comparison_in_a_log_is_80_columns_wide_and_shows_the_evidence_of_a_ca
     assert out.endswith("\nNext: safe-gate explain t0 t1 t2 --cases c.jsonl\n")
 
 
-# --- progress -----------------------------------------------------------------------------------
-
-
 def test_a_run_shows_how_far_it_is_from_two_seconds_on() -> None:
     seconds = iter([0.0, 1.9, 2.0, 2.05, 2.2])
     stream = io.StringIO()
@@ -158,9 +149,6 @@ def test_a_long_run_shows_on_a_terminal_how_far_it_is(safe_gate: SafeGate, monke
     assert "cases scored" not in out
     assert shown(monkeypatch, "--quiet")[1] == ""
     assert safe_gate(*RUN).err == ""
-
-
-# --- quiet --------------------------------------------------------------------------------------
 
 
 def test_a_quiet_run_prints_its_verdict_alone_and_writes_all_reports(safe_gate: SafeGate) -> None:
@@ -188,9 +176,7 @@ HARMLESS = turn("negative", tags=["negative_example"])
         ([HARMLESS], ("--baseline", "old.json"), "compare old.json --verbose --synthesis-cases"),
     ],
 )
-def test_the_next_command_shows_the_cases_that_broke_a_rule(
-    safe_gate: SafeGate, cases: list[dict[str, Any]], flags: tuple[str, ...], command: str
-) -> None:
+def test_the_next_command_shows_what_broke_a_rule(safe_gate: SafeGate, cases: Any, flags: Any, command: str) -> None:
     write_cases(Path("c.jsonl"), turn("gone"), HARMLESS)
     assert safe_gate("run", "--cases", "c.jsonl").code == 0
     Path("reports/safe-gate.json").rename("old.json")

@@ -222,10 +222,9 @@ def test_a_set_that_cannot_see_a_drop_says_so() -> None:
 
 def test_a_rise_on_average_is_no_drop_though_most_clusters_are_worse() -> None:
     clusters = [*map(str, range(14)), *["large"] * 30]
-    base, head = (
-        of_scores(*[(high, 1.0, 1.0)] * 14, *[(low, 1.0, 1.0)] * 30, clusters=clusters)
-        for low, high in ((0.5, 1), (1, 0.5))
-    )
+    halves, wholes = [(0.5, 1, 1)], [ONE]
+    base = of_scores(*wholes * 14, *halves * 30, clusters=clusters)
+    head = of_scores(*halves * 14, *wholes * 30, clusters=clusters)
     found, said, broken = judged(base, head)
     (share,) = [one for one in safe(found).metrics if one.metric == "pass"]
     assert share.p_adjusted < 0.05

@@ -20,8 +20,10 @@ from tests.support.cases import (
     GOOD,
     REPOSITORY,
     SILENT,
+    Patch,
     Ran,
     SafeGate,
+    read_json,
     refused,
     safe_case,
     turn,
@@ -30,6 +32,7 @@ from tests.support.cases import (
 )
 from tests.support.cases import report as judged
 from tests.support.packs import load
+from tests.support.safe_v0 import asking
 from tests.support.weakening import configure
 
 HALF = {"signals": ["fever"], "summary": "", "followup_questions": []}  # CR 0.5 of two signals
@@ -71,9 +74,7 @@ def run(safe_gate: SafeGate) -> Run:
         ({"tags": {"other": {"min-label-accuracy": 0}}}, 'Tag "other": ', None, False),
     ],
 )
-def test_a_group_has_rules_of_its_own(
-    run: Run, settings: dict[str, Any], group: str, value: float | None, *, passed: bool
-) -> None:
+def test_a_group_has_rules_of_its_own(run: Run, settings: Any, group: str, value: float | None, passed: bool) -> None:
     configure(settings)
     ran = run()
     (rule,) = of_groups()
@@ -83,9 +84,7 @@ def test_a_group_has_rules_of_its_own(
 
 
 def test_every_rule_of_a_group_is_a_setting_of_its_config_and_of_the_recorded_policy() -> None:
-    config, stored = (
-        json.loads((REPOSITORY / f"schemas/{one}.schema.json").read_text("utf-8")) for one in ("config", "report")
-    )
+    config, stored = (read_json(REPOSITORY / f"schemas/{one}.schema.json") for one in ("config", "report"))
     policy = stored["properties"]["provenance"]["properties"]["policy"]["properties"]["groups"]["properties"]
     for evaluator, key in (("safe_v0", "archetypes"), ("synthesis", "tags")):
         rules = {rule.name for rule in EVALUATORS[evaluator].gate.group_rules}
@@ -133,9 +132,7 @@ def test_a_group_that_no_case_is_in_is_skipped(run: Run) -> None:
         (INPUTS[:2], {"min-pass-rate": 0.9, "max-vacuous": 1}, ""),
     ],
 )  # fmt: skip
-def test_the_rules_of_an_evaluator_without_input_are_named(
-    safe_gate: SafeGate, inputs: tuple[str, ...], config: dict[str, Any], idle: str
-) -> None:
+def test_rules_of_evaluators_without_input_are_named(safe_gate: SafeGate, inputs: Any, config: Any, idle: str) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     write_batch(Path("b.json"), safe_case("s"))
     configure(config)
@@ -162,18 +159,14 @@ GRIEF, SAFETY = '(did you mean "grief"?)', '(did you mean "Safety"?)'
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("flags", [(), ("--shard", "1/2")])
-def test_a_group_without_cases_is_an_error(
-    run: Run, settings: dict[str, Any], said: str, flags: tuple[str, ...]
-) -> None:
+def test_a_group_without_cases_is_an_error(run: Run, settings: Any, said: str, flags: tuple[str, ...]) -> None:
     Path("safe.config.json").write_text("// ours\n" + json.dumps(settings), "utf-8")
     ran = run(*flags)
     assert (ran.code, judged()["verdict"]) == (3, "error")
     assert f"safe.config.json:2: {said}" in ran.err
 
 
-def test_a_concern_or_a_shard_may_leave_out_all_cases_of_a_group(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_concern_or_a_shard_may_leave_out_all_cases_of_a_group(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", tags=[f"tag {i}"]) for i in range(4)))
     write_batch(Path("b.json"), *(safe_case(f"s{i}", concern_id=f"I{i}", archetype=f"kind {i}") for i in range(4)))
@@ -205,10 +198,8 @@ def test_files_given_by_hand_need_not_have_every_group_of_the_config(safe_gate: 
 
 
 def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> None:
-    wanted = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": ["fever", "rash"]}}
-    wanted["event_summary"] = {"must_contain_phrases": []}
     labels = {"Strict": "Fail", "Lax": "Pass", "Unknown": "Review"}
-    cases = [safe_case(name, archetype=name, output=HALF, expectations=wanted) for name in labels]
+    cases = [safe_case(name, archetype=name, output=HALF, expectations=asking(["fever", "rash"])) for name in labels]
     write_batch(Path("b.json"), *cases)
     absent = {"thresholds": {"AC": {"review": 0}}, "optional": True}
     own = {"Lax": {"CR": {"pass": 0.5}}, "Strict": {"CR": {"pass": 1, "review": 0.75}}}
@@ -271,9 +262,7 @@ tags = st.lists(st.sampled_from(["a", "b", "", "x-fail"]), max_size=3)
     st.randoms(use_true_random=False),
     st.integers(0, 8),
 )
-def test_counts_of_tags_do_not_depend_on_order_or_split(
-    cases: list[tuple[bool, list[str]]], random: Any, cut: int
-) -> None:
+def test_counts_of_tags_do_not_depend_on_order_or_split(cases: Any, random: Any, cut: int) -> None:
     check, rules = "agency_language", load("spec")
     results = []
     for i, (good, own) in enumerate(cases):

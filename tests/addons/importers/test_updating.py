@@ -96,9 +96,7 @@ def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
         ("", ("--out", "o.jsonl"), "command line: --out and --update exclude each other"),
     ],
 )  # fmt: skip
-def test_a_file_that_cannot_be_updated_is_kept(
-    safe_gate: SafeGate, content: str, flags: tuple[str, ...], words: str
-) -> None:
+def test_a_file_that_cannot_be_updated_is_kept(safe_gate: SafeGate, content: str, flags: Any, words: str) -> None:
     Path("cases.jsonl").write_text(content, "utf-8")
     recorded(("a", "Hi", "New."))
     ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl", *flags)

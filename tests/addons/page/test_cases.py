@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 
 from tests.support.browser import Browser
-from tests.support.cases import BAD, GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, GOOD, SILENT, Patch, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.formats import html as read_page
 from tests.support.git import git
 from tests.support.html import PAGE, RUN, choose, clinical_and_turns, opened, shown
+from tests.support.safe_v0 import asking
 
 SETTLED = "; new Promise((done) => setTimeout(done))"
 
@@ -95,7 +96,7 @@ def test_a_link_opens_its_case(safe_gate: SafeGate, browser: Browser) -> None:
 
 
 def test_the_header_says_what_was_judged_and_the_cases_follow_the_rules(
-    changed: Callable[..., None], safe_gate: SafeGate, browser: Browser, monkeypatch: pytest.MonkeyPatch
+    changed: Callable[..., None], safe_gate: SafeGate, browser: Browser, monkeypatch: Patch
 ) -> None:
     def facts() -> list[str]:
         browser.open(PAGE)
@@ -119,7 +120,6 @@ def test_the_header_says_what_was_judged_and_the_cases_follow_the_rules(
 
 def test_a_broken_rule_links_to_the_cases_that_broke_it(changed: Callable[..., None], browser: Browser) -> None:
     changed("--max-regressions", "0")
-    browser.open(PAGE)
     assert texts_of(browser, ".rules a") == ["worse"]
     browser.run("document.querySelector('.rules a').click()" + SETTLED)
     assert (shown(browser)[0], first_case(browser, "open")) == ("worse", True)
@@ -164,7 +164,6 @@ def test_a_case_shows_its_texts_with_what_was_found(safe_gate: SafeGate, browser
 
 def test_a_change_since_a_commit_is_shown_side_by_side(changed: Callable[..., None], browser: Browser) -> None:
     changed()
-    browser.open(PAGE)
     assert choose(browser, change="newly failing") == ["worse"]
     opened(browser)
     assert texts_of(browser, ".pair .words") == [GOOD, BAD]
@@ -181,7 +180,6 @@ def test_a_change_since_a_commit_is_shown_side_by_side(changed: Callable[..., No
 
 def test_without_the_old_text_its_evidence_stands_alone(changed: Callable[..., None], browser: Browser) -> None:
     changed(with_report=True)
-    browser.open(PAGE)
     choose(browser, change="newly failing")
     words = opened(browser)
     assert "The old text is not available. What was found in it: Nothing." in " ".join(words.split())
@@ -192,7 +190,6 @@ def test_without_texts_the_page_has_none(changed: Callable[..., None], browser: 
     changed("--text", "none")
     page = PAGE.read_text("utf-8")
     assert not [word for word in (GOOD, BAD, "moping", "awful") if word in page]
-    browser.open(PAGE)
     choose(browser, change="newly failing")
     words = opened(browser)
     assert "Texts are hidden." in words
@@ -200,7 +197,7 @@ def test_without_texts_the_page_has_none(changed: Callable[..., None], browser: 
     assert texts_of(browser, ".words") == []
 
 
-def test_the_merged_page_is_that_of_one_run(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_merged_page_is_that_of_one_run(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     cases = clinical_and_turns()
     assert safe_gate(*RUN, *cases).code == 1
@@ -230,12 +227,8 @@ def test_each_check_and_metric_says_how_it_decided(safe_gate: SafeGate) -> None:
         *(turn("german", assistant=german), turn("mute", assistant="..."), turn("calm", user="Where is my invoice?")),
         turn("sorry", user="I feel awful.", assistant="I'm so sorry."),
     )
-    nothing: dict[str, Any] = {
-        "signal_generation": {"must_find_signals": []},
-        "event_summary": {"must_contain_phrases": []},
-    }
     many = {"signals": ["fever " * 60], "summary": "She went home.", "followup_questions": ["Which policy?"]}
-    idle = safe_case("idle", expectations=safe_case("x")["expectations"] | nothing)
+    idle = safe_case("idle", expectations=asking())
     write_batch(Path("b.json"), idle, safe_case("many", output=many))
     told = {}
     for profile in ("standard", "spec"):
@@ -247,12 +240,7 @@ def test_each_check_and_metric_says_how_it_decided(safe_gate: SafeGate) -> None:
                 told[profile, id_, one["by"]] = words
     assert all(words.endswith(".") for words in told.values())
     for profile, case_id, by, words in (
-        (
-            "standard",
-            "good",
-            "topic_pivot",
-            "and shares 1 word with the message: <exam>. The label says that it fails.",
-        ),
+        ("standard", "good", "topic_pivot", "shares 1 word with the message: <exam>. The label says that it fails."),
         ("standard", "bad", "topic_pivot", "touches what was disclosed. The label agrees."),
         ("standard", "german", "topic_pivot", "Not judged: the text is not in English."),
         ("standard", "calm", "topic_pivot", "no clause of the message that counts discloses anything."),
@@ -293,8 +281,7 @@ def test_the_keyboard_reaches_all(safe_gate: SafeGate, browser: Browser) -> None
 def test_axe_finds_nothing_serious(changed: Callable[..., None], browser: Browser, width: int, dark: bool) -> None:
     if not (script := os.environ.get("TESTS_AXE")):
         pytest.skip("TESTS_AXE names no axe.min.js (npm: axe-core)")
-    changed()
-    browser.open(PAGE, width=width, dark=dark)
+    changed(width=width, dark=dark)
     for place in range(3):
         opened(browser, place)
     browser.run("document.querySelectorAll('.fold').forEach((one) => { one.open = true; })")
@@ -306,8 +293,7 @@ def test_axe_finds_nothing_serious(changed: Callable[..., None], browser: Browse
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_no_page_is_wider_than_the_screen(changed: Callable[..., None], browser: Browser, width: int) -> None:
-    changed()
-    browser.open(PAGE, width=width)
+    changed(width=width)
     for place in range(3):
         opened(browser, place)
     assert browser.run("document.documentElement.scrollWidth") == width

@@ -1,18 +1,16 @@
-"""What several tests of this folder need."""
-
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from tests.support.cases import BAD, SILENT, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SILENT, Patch, safe_case, turn, write_batch, write_cases
 from tests.support.events_sent import AT, SECRET
 from tests.support.receivers import Receiver, receiving
 
 
 @pytest.fixture(autouse=True)
-def _inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+def _inputs(monkeypatch: Patch) -> None:
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NETRC", "REQUESTS_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
@@ -23,7 +21,7 @@ def _inputs(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def webhook(monkeypatch: pytest.MonkeyPatch) -> Iterator[Receiver]:
+def webhook(monkeypatch: Patch) -> Iterator[Receiver]:
     monkeypatch.setenv("SAFE_GATE_SINK_SECRET", SECRET)
     with receiving() as receiver:
         yield receiver

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, report, turn, write_cases
+from tests.support.cases import Patch, SafeGate, report, turn, write_cases
 from tests.support.events_sent import AT, QUOTE, in_file, run, to
 from tests.support.github import HEAD, REPOSITORY, Gate
 from tests.support.receivers import Receiver, receiving
@@ -43,9 +43,7 @@ def test_events_have_the_fields_of_the_specification(safe_gate: SafeGate) -> Non
     assert verdict["digest"] == made["provenance"]["digests"]["all"]
 
 
-def test_a_run_sends_equal_events_but_at_another_time_other_ids(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_sends_equal_events_but_at_another_time_other_ids(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     told = [events_of(safe_gate) for _ in range(2)]
     assert told[0] == told[1]
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
@@ -54,11 +52,7 @@ def test_a_run_sends_equal_events_but_at_another_time_other_ids(
 
 @pytest.mark.parametrize(
     ("flags", "is_shown"),
-    [
-        ((), False),
-        (("--allow", "text-in-events"), True),
-        (("--allow", "text-in-events", "--text", "none"), False),
-    ],
+    [((), False), (("--allow", "text-in-events"), True), (("--allow", "text-in-events", "--text", "none"), False)],
 )
 def test_recorded_text_is_left_out_by_default(safe_gate: SafeGate, flags: tuple[str, ...], is_shown: bool) -> None:
     assert events_of(safe_gate, *flags)

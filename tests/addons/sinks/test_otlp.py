@@ -9,13 +9,13 @@ from socket import create_server
 
 import pytest
 
-from tests.support.cases import SafeGate, short_turn, write_cases
+from tests.support.cases import Patch, SafeGate, short_turn, write_cases
 from tests.support.events_sent import AT, SECRET, run, to, warnings
 from tests.support.github import HEAD, REPOSITORY, Gate
 from tests.support.receivers import receiving, rejecting
 
 
-def test_otlp_has_an_evaluation_of_each_metric_check_batch_and_run(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_otlp_has_an_evaluation_of_each_metric_check_batch_and_run(gate: Gate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"api-key={SECRET}")
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=staging")
     with receiving() as receiver:
@@ -89,11 +89,7 @@ def test_otlp_is_tried_again_by_the_sdk(safe_gate: SafeGate) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "body", "words"),
-    [
-        (400, b"", "HTTP 400"),
-        (302, b"", "HTTP 302"),
-        (200, rejecting(2), "2 events rejected"),
-    ],
+    [(400, b"", "HTTP 400"), (302, b"", "HTTP 302"), (200, rejecting(2), "2 events rejected")],
 )
 def test_what_a_collector_refuses_is_one_warning(safe_gate: SafeGate, answer: int, body: bytes, words: str) -> None:
     with receiving((answer, {"Location": "/elsewhere"}), body=body) as receiver:
@@ -102,7 +98,7 @@ def test_what_a_collector_refuses_is_one_warning(safe_gate: SafeGate, answer: in
     assert receiver.url not in ran.log
 
 
-def test_without_the_sdk_otlp_says_what_to_install(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_sdk_otlp_says_what_to_install(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http._log_exporter", None)
     (warning,) = warnings(run(safe_gate, "--sinks", "otlp:https://localhost:1"))
     assert "sink 1 (otlp): OpenTelemetry's SDK is not installed; install SAFE Gate with the extra `otel`" in warning

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, report
+from tests.support.cases import Patch, SafeGate, report, write_json
 from tests.support.events_sent import PATH, RUN, SECRET, in_file, run, to, warnings
 from tests.support.github import Gate, InActions, outputs
 from tests.support.receivers import Receiver
@@ -23,13 +23,13 @@ from tests.support.receivers import Receiver
     ],
 )
 def test_a_config_file_cannot_set_a_sink(safe_gate: SafeGate, name: str, value: Any) -> None:
-    Path("safe.config.json").write_text(json.dumps({name: value}), "utf-8")
+    write_json("safe.config.json", {name: value})
     ran = run(safe_gate, code=3)
     assert f"safe.config.json:1: {name}: cannot be set in the config file; use " in ran.err
     assert not Path("events.jsonl").exists()
 
 
-def test_flags_inputs_and_variables_set_a_sink(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_flags_inputs_and_variables_set_a_sink(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     for name in ("SAFE_GATE_SINKS", "INPUT_SINKS"):
         monkeypatch.setenv(name, f"file:{name}.1.jsonl\nfile:{name}.2.jsonl")
         run(safe_gate)
@@ -75,7 +75,7 @@ def test_doctor_shows_where_events_go_and_no_secret(safe_gate: SafeGate, webhook
     assert webhook.posts == []
 
 
-def test_a_dry_run_and_a_shard_send_nothing_merge_all(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_and_a_shard_send_nothing_merge_all(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("SAFE_GATE_SINKS", "file:events.jsonl")
     monkeypatch.setenv("GITHUB_OUTPUT", "output")
 
@@ -107,7 +107,7 @@ def test_a_file_that_cannot_be_written_is_one_warning(gate: Gate) -> None:
     assert step.outputs["sink-status"] == "failed"
 
 
-def test_a_defect_of_a_sink_is_a_warning(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_defect_of_a_sink_is_a_warning(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.addons.sinks.to_file", lambda *_: [][len(SECRET)])
     (warning,) = warnings(run(safe_gate, "--sinks", "file:events.jsonl"))
     assert "sink 1 (file): IndexError" in warning

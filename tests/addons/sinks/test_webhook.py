@@ -11,7 +11,7 @@ import pytest
 
 from safe_gate.addons import sinks
 from safe_gate.core.deadline import Given, within
-from tests.support.cases import SafeGate, short_turn, write_cases
+from tests.support.cases import Patch, SafeGate, short_turn, write_cases
 from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
 from tests.support.events_sent import PATH, SECRET, in_file, run, to, warnings
 from tests.support.github import Gate
@@ -93,9 +93,7 @@ def test_what_does_not_pass_is_one_warning_and_the_verdict_stands(
     assert not any(hidden in step.ran.log + json.dumps(step.report) for hidden in (SECRET, PATH, webhook.url))
 
 
-def test_a_server_not_there_or_not_trusted_is_one_warning(
-    safe_gate: SafeGate, webhook: Receiver, waits: list[float]
-) -> None:
+def test_a_server_gone_or_untrusted_is_one_warning(safe_gate: SafeGate, webhook: Receiver, waits: list[float]) -> None:
     with receiving() as gone:
         pass
     (warning,) = warnings(run(safe_gate, *to(gone)))
@@ -108,9 +106,7 @@ TELLING = ("nothing", "headers", "chunk sizes", "body")  # a client waits for ea
 
 
 @pytest.mark.parametrize(("part", "sink"), [*((part, "webhook") for part in TELLING), ("body", "otlp")])
-def test_a_slow_server_is_left_in_time(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, part: str, sink: str
-) -> None:
+def test_a_slow_server_is_left_in_time(safe_gate: SafeGate, monkeypatch: Patch, part: str, sink: str) -> None:
     given = limits(monkeypatch, sinks.__name__)
     with dripping(*DRIPS[part]) as url:
         to_url = ("--sinks", f"otlp:{url}" if sink == "otlp" else url, "--allow", "plain-http")
@@ -120,9 +116,7 @@ def test_a_slow_server_is_left_in_time(
     assert f"sink 1 ({sink}): no answer in time" in warning
 
 
-def test_a_slow_sink_leaves_time_for_another(
-    safe_gate: SafeGate, webhook: Receiver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_slow_sink_leaves_time_for_another(safe_gate: SafeGate, webhook: Receiver, monkeypatch: Patch) -> None:
     """Only the slow sink advances the clock: what the other one takes depends on the machine."""
     given: list[float] = []
     now = [0.0]

@@ -10,7 +10,7 @@ from safe_gate.addons.training import learn_rows, split_cases
 from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.model.problems import Place
 from tests.support import packs
-from tests.support.cases import SafeGate, refused, turn, write_cases
+from tests.support.cases import SafeGate, read_json, refused, turn, write_cases, write_json
 
 THINGS = ("parcel", "refund", "answer", "ticket", "letter", "key", "badge", "report", "lamp", "grant", "loan", "sofa")
 CHECK = "unverifiable_reassurance"
@@ -59,13 +59,10 @@ def test_marked_clauses_teach_rows_that_are_shown_measured_written_and_used(safe
 
 def test_no_gain_is_measured_where_all_cases_share_a_message(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(case | {"user": "Where is it?"} for case in marked()))
-    shown = safe_gate(*TRAIN)
-    assert (
-        "The gain cannot be measured: all cases share a message or a reply, or are too few, so none can be left out; "
-        in shown.out
-    )
-    assert "Gain" not in shown.out
-    assert "do not use" not in shown.out
+    out = safe_gate(*TRAIN).out
+    why = "all cases share a message or a reply, or are too few, so none can be left out; "
+    assert f"The gain cannot be measured: {why}" in out
+    assert [words for words in ("Gain", "do not use") if words in out] == []
 
 
 def test_what_stands_outside_of_marks_speaks_against_a_phrase(safe_gate: SafeGate) -> None:
@@ -74,20 +71,15 @@ def test_what_stands_outside_of_marks_speaks_against_a_phrase(safe_gate: SafeGat
 
 
 def test_the_start_of_a_clause_and_one_word_are_no_phrase(safe_gate: SafeGate) -> None:
-    clauses = [("Trust the process", False), ("Mind the step", True)]
-    write_cases(
-        Path("c.jsonl"),
-        *(
-            turn(f"{number}-{good}", assistant=f"{said}. It is {thing} day.", expected={CHECK: good})
-            | ({} if good else {"marks": {"guarantee": [said]}})
-            for number, thing in enumerate(THINGS)
-            for said, good in clauses
-        ),
-    )
+    cases = []
+    for thing in THINGS:
+        promise = {"assistant": f"Trust the process. It is {thing} day.", "marks": {"guarantee": ["Trust the process"]}}
+        cases.append(turn(f"bad {thing}", **promise, expected={CHECK: False}))
+        cases.append(turn(f"good {thing}", assistant=f"Mind the step. It is {thing} day.", expected={CHECK: True}))
+    write_cases(Path("c.jsonl"), *cases)
     assert '"^ trust"' not in safe_gate(*TRAIN, "--out", "own").out
-    rows = json.loads(LEARNED.read_text("utf-8"))["rules"]
-    assert rows
-    assert all(len(row["phrase"].replace("^", "").split()) > 1 for row in rows)
+    rows = read_json(LEARNED)["rules"]
+    assert min(len(row["phrase"].replace("^", "").split()) for row in rows) > 1
 
 
 def test_training_on_cases_without_marks_says_what_is_missing(safe_gate: SafeGate) -> None:
@@ -108,9 +100,9 @@ def test_what_is_in_the_place_of_learned_rows_is_kept(safe_gate: SafeGate) -> No
 def test_a_learned_pack_in_use_is_not_learned_over_itself(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *marked())
     safe_gate(*TRAIN, "--out", "own")
-    pack = json.loads(LEARNED.read_text("utf-8"))
+    pack = read_json(LEARNED)
     pack["rules"][0]["phrase"] = "zorp"
-    LEARNED.write_text(json.dumps(pack), "utf-8")
+    write_json(LEARNED, pack)
     refused(safe_gate(*TRAIN, "--rules", "own/*.json"), "team-learned-guarantee: is the id that a learned pack gets")
 
 
@@ -123,9 +115,7 @@ def test_a_learned_pack_in_use_is_not_learned_over_itself(safe_gate: SafeGate) -
         ({"marks": {"nice": ["x"]}}, (), "c.jsonl:1: a: marks.nice"),
     ],
 )
-def test_what_cannot_be_learned_from_is_refused_in_a_sentence(
-    safe_gate: SafeGate, case: dict[str, Any], arguments: tuple[str, ...], mention: str
-) -> None:
+def test_what_cannot_be_learned_from_is_refused(safe_gate: SafeGate, case: Any, arguments: Any, mention: str) -> None:
     write_cases(Path("c.jsonl"), turn("a", **case))
     refused(safe_gate(*TRAIN, *arguments), mention)
 
@@ -144,21 +134,19 @@ def test_copies_are_left_out_together(files: int) -> None:
 def test_a_phrase_may_be_worth_a_row_in_questions_alone(safe_gate: SafeGate) -> None:
     cases = []
     for thing in THINGS:
-        for end, marks in (
-            ("?", {"positive": [f"Your tune carries the {thing} tonight?"]}),
-            (".", {"positive": [], "negative": ["Noted"]}),
-        ):
+        asked = {"positive": [f"Your tune carries the {thing} tonight?"]}
+        for end, marks in (("?", asked), (".", {"positive": [], "negative": ["Noted"]})):
             reply, user = f"Noted. Your tune carries the {thing} tonight{end}", f"I sing to my {thing}{end}"
             cases.append(turn(f"{thing}{end}", assistant=reply, user=user, checks=["agency_language"], marks=marks))
     write_cases(Path("c.jsonl"), *cases)
     assert safe_gate(*TRAIN, "--out", "own").code == 0
     path = Path("own/team-learned-positive.json")
-    rows = json.loads(path.read_text("utf-8"))["rules"]
+    rows = read_json(path)["rules"]
     assert [(row["question"], row["origin"]) for row in rows] == [(True, {"learned": [12, 12]})]
     assert safe_gate("rules", "test", path).code == 0
     write_cases(Path("n.jsonl"), *(turn(end, assistant=f"Your tune carries the boat{end}") for end in "?."))
     assert safe_gate("eval", "--cases", "n.jsonl", "--rules", "own/*.json", "--out", "n.json").code in {0, 2}
-    results = json.loads(Path("n.json").read_text("utf-8"))["results"]
+    results = read_json("n.json")["results"]
     hits = [[hit["rule"] for hit in one["checks"]["agency_language"]["positive_hits"]] for one in results]
     assert hits == [[rows[0]["id"]], []]
 

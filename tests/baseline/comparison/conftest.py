@@ -1,5 +1,3 @@
-"""What several tests of this folder need."""
-
 import pytest
 
 

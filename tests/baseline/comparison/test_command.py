@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import REPOSITORY, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.github import Gate
 from tests.support.two_runs import ALL, VIOLATED, broken, compared, write
@@ -48,18 +48,15 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: SafeGate) -> None:
     write(case=lambda name: safe_case(name, **zebra))
     run_both()
     for sides in ((full, none), (none, full), (none, none)):
-        done = safe_gate("compare", *sides)
-        assert done.code == 0, done.log
+        assert safe_gate("compare", *sides).code == 0
     write_output()
     commit()
     run_both()
     for sides in (("HEAD", full), (none, "HEAD"), ("HEAD", none)):
         for text in ("full", "none"):
-            done = safe_gate("compare", *sides, *ALL, "--text", text)
-            assert done.code == 0, done.log
+            assert safe_gate("compare", *sides, *ALL, "--text", text).code == 0
     write_output(followup_questions=["Which policy?"])
-    done = safe_gate("compare", none, ".", *ALL)  # a term is not new because its stand-in is another
-    assert done.code == 0, done.log
+    assert safe_gate("compare", none, ".", *ALL).code == 0  # a term is not new because its stand-in is another
     write(case=lambda name: safe_case(name, **zebra))
     run_both()
     said = {"signals": [], "summary": "secret", "followup_questions": ["zebra"]}
@@ -75,11 +72,11 @@ def test_a_report_does_not_replace_its_baseline(safe_gate: SafeGate, more: tuple
     write()
     run = ("run", *ALL, "--max-unexpected-failures", "1", "--baseline", "./reports/safe-gate.json", *more)
     words = "report-dir: reports/safe-gate.json is a file that this run reads"
-    assert words in safe_gate(*run).err
+    refused(safe_gate(*run), words)
     safe_gate("run", *ALL)
     before = Path("reports/safe-gate.json").read_bytes()
-    ran = safe_gate(*run)
-    assert (ran.code, words in ran.err, Path("reports/safe-gate.json").read_bytes()) == (3, True, before)
+    refused(safe_gate(*run), words)
+    assert Path("reports/safe-gate.json").read_bytes() == before
 
 
 def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: SafeGate) -> None:
@@ -120,10 +117,8 @@ def test_compare_takes_no_path_that_names_a_file_on_neither_side(safe_gate: Safe
     write()
     base = commit()
     for head in (".", base):
-        refused(
-            safe_gate("compare", base, head, *(ALL[:2] if flag == "--cases" else ALL), flag, typed),
-            f"{typed}: matches no file",
-        )
+        inputs = ALL[:2] if flag == "--cases" else ALL
+        refused(safe_gate("compare", base, head, *inputs, flag, typed), f"{typed}: matches no file")
     Path("c.jsonl").unlink()
     assert safe_gate("compare", base, ".", *ALL, *LOST).code == 0  # they are gone
 
@@ -134,9 +129,9 @@ def test_compare_replaces_nothing_that_it_reads(safe_gate: SafeGate, out: str) -
     safe_gate("run", *ALL, "--report-dir", "old")
     configure(CONFIG)
     before = Path(out).read_bytes()
-    refused = safe_gate("compare", "old/safe-gate.json", ".", "--out", out)
-    assert (refused.code, Path(out).read_bytes()) == (3, before)
-    assert f"--out: names {out}, which this run reads, and must not replace" in refused.err
+    words = f"--out: names {out}, which this run reads, and must not replace"
+    refused(safe_gate("compare", "old/safe-gate.json", ".", "--out", out), words)
+    assert Path(out).read_bytes() == before
     assert safe_gate("compare", "old/safe-gate.json", ".", "--out", "new.json").code == 0
 
 
@@ -156,9 +151,8 @@ def test_compare_of_runs_without_a_case_in_common_is_no_pass(safe_gate: SafeGate
     base = commit()
     write_batch(Path("b.json"), safe_case("other"))
     write_cases(Path("c.jsonl"), turn("other"))
-    done = safe_gate("compare", base, ".", *evaluator, *LOST)
     words = f"{base}: has no case in common with ., by id: there is nothing to compare"
-    assert (done.code, words in done.err) == (3, True)
+    refused(safe_gate("compare", base, ".", *evaluator, *LOST), words)
 
 
 @pytest.mark.parametrize("text", ["full", "none"])
@@ -195,9 +189,7 @@ def test_a_push_that_creates_a_branch_has_no_baseline_yet(gate: Gate) -> None:
     assert (step.ran.code, words in step.summary) == (0, True)
 
 
-def test_the_regression_of_the_examples_is_found(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_regression_of_the_examples_is_found(safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path) -> None:
     monkeypatch.chdir(REPOSITORY / "examples")
     batch, old, new = ("--safe-batch", "clinical/golden_set.json"), tmp_path / "old", tmp_path / "new"
     assert safe_gate("run", *batch, "--synthesis-cases", "empathy.jsonl", "--report-dir", old).code == 0
@@ -219,8 +211,8 @@ def test_a_concern_whose_first_cases_a_change_brings_has_no_baseline_yet(safe_ga
         done = safe_gate("run", *ALL, "--safe-concern", "New", "--baseline", base, "--text", text)
         words = "SAFE v0 has no baseline yet: no case of it is in the baseline."
         assert (done.code, words in done.out) == (0, True), done.log
-    done = safe_gate("compare", base, ".", *ALL, "--safe-concern", "Nwe")
-    assert (done.code, done.err.startswith("safe-concern: 'Nwe' matches no case")) == (3, True), done.log
+    err = refused(safe_gate("compare", base, ".", *ALL, "--safe-concern", "Nwe"))
+    assert err.startswith("safe-concern: 'Nwe' matches no case")
 
 
 def test_a_run_cannot_be_its_own_baseline_and_guards_without_one_are_named(safe_gate: SafeGate) -> None:
@@ -229,10 +221,8 @@ def test_a_run_cannot_be_its_own_baseline_and_guards_without_one_are_named(safe_
     run = ("run", *ALL, "--max-regressions", "0", "--protect", "T-1")
     said = "these rules judged nothing: protect, max-regressions.\n"
     first = ("--baseline", "no.json", "--allow-missing", "baseline")
-    for flags, why in (
-        ((), "No baseline is set, so nothing was compared, and"),
-        (first, "There is no baseline yet, so"),
-    ):
+    none = "No baseline is set, so nothing was compared, and"
+    for flags, why in (((), none), (first, "There is no baseline yet, so")):
         done = safe_gate(*run, *flags)
         assert (done.code, f"{why} {said}" in done.out, done.err) == (0, True, "")
         done = safe_gate(*run, *flags, "--quiet")

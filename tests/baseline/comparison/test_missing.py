@@ -28,18 +28,11 @@ def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: 
 
 
 @pytest.mark.parametrize("sides", [(".", OLD), (OLD, ".")])
-def test_a_pattern_of_the_folder_that_names_no_file_is_refused(sides: tuple[str, str], safe_gate: SafeGate) -> None:
-    write()
-    safe_gate("run", *ALL, "--report-dir", "old")
-    ran = safe_gate("compare", *sides, *ALL, "--rules", "nope/*.json")
-    assert (ran.code, "nope/*.json: matches no file" in ran.log) == (3, True)
-
-
-@pytest.mark.parametrize("sides", [(".", OLD), (OLD, ".")])
-def test_a_folder_without_cases_has_nothing_to_compare(sides: tuple[str, str], safe_gate: SafeGate) -> None:
+def test_a_folder_needs_cases_and_a_file_for_each_pattern(sides: tuple[str, str], safe_gate: SafeGate) -> None:
     write()
     safe_gate("run", *ALL, "--report-dir", "old")
     refused(safe_gate("compare", *sides), ".: has nothing to compare")
+    refused(safe_gate("compare", *sides, *ALL, "--rules", "nope/*.json"), "nope/*.json: matches no file")
 
 
 def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: SafeGate) -> None:
@@ -49,8 +42,7 @@ def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: SafeGat
     bad = commit()
     at_commit = f"{bad[:7]}:"
     for *sides, place in ((bad, good, at_commit), (good, bad, at_commit), (good, ".", ""), (".", good, "")):
-        done = safe_gate("compare", *sides, *ALL)
-        assert (done.code, done.err.startswith(f"{place}c.jsonl:1: ")) == (3, True), done.err
+        assert refused(safe_gate("compare", *sides, *ALL)).startswith(f"{place}c.jsonl:1: ")
 
 
 def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: SafeGate) -> None:
@@ -70,9 +62,8 @@ def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Sa
     ]  # fmt: skip
     for forged, words in forgeries:
         configure(forged, "forged.json")
-        done = safe_gate("run", *ALL, "--baseline", "forged.json")
-        assert (done.code, f"forged.json: {words}" in done.err) == (3, True), done.err
-        assert "internal error" not in done.log
+        err = refused(safe_gate("run", *ALL, "--baseline", "forged.json"), f"forged.json: {words}")
+        assert "internal error" not in err
     refused(safe_gate("history", "forged.json"), "forged.json: synthesis: has counts that no run writes (")
 
 
@@ -84,9 +75,7 @@ def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Sa
         ("tags", {"urgent": 1}, "tags.urgent: is 1; expected an object"),
     ],
 )
-def test_a_baselines_setting_of_another_kind_is_named(
-    safe_gate: SafeGate, setting: str, value: object, words: str
-) -> None:
+def test_a_baseline_setting_of_another_kind_is_named(safe_gate: SafeGate, setting: str, value: Any, words: str) -> None:
     write()
     safe_gate("run", *ALL, "--report-dir", "old")
     made = report(OLD)
@@ -113,13 +102,10 @@ def test_a_named_report_that_is_missing_is_an_error(safe_gate: SafeGate) -> None
     write()
     Path("evals").mkdir()
     Path("evals/baseline.json").write_text("{}", "utf-8")
-    words = (
-        'evals/basline.json: does not exist (did you mean "evals/baseline.json"?); '
-        "correct the path, or set allow-missing: baseline for the first run of a new gate"
-    )
+    words = "correct the path, or set allow-missing: baseline for the first run of a new gate"
     for command in (("run",), ("run", "--dry-run"), ("doctor",)):
-        done = safe_gate(*command, *ALL, "--baseline", "evals/basline.json")
-        assert (done.code, done.err.splitlines()[0]) == (3, words)
+        err = refused(safe_gate(*command, *ALL, "--baseline", "evals/basline.json"))
+        assert err.startswith(f'evals/basline.json: does not exist (did you mean "evals/baseline.json"?); {words}\n')
     assert report()["verdict"] == "error"
 
 
@@ -133,8 +119,7 @@ def test_a_missing_baseline_report_is_allowed_where_none_is_required(safe_gate: 
     assert (safe_gate(*run).code, report()["comparison"]["status"]) == (0, "pass")
     words = "gone.json: is not there; expected a report, or a commit with cases of the settings' patterns"
     for sides in (("gone.json", "reports/safe-gate.json"), ("reports/safe-gate.json", "gone.json")):
-        done = safe_gate("compare", *sides)
-        assert (done.code, done.err.splitlines()[0]) == (3, words)
+        assert refused(safe_gate("compare", *sides)).startswith(f"{words}\n")
 
 
 def test_a_baseline_that_cannot_be_looked_for_is_no_baseline_to_come(safe_gate: SafeGate) -> None:
@@ -142,5 +127,4 @@ def test_a_baseline_that_cannot_be_looked_for_is_no_baseline_to_come(safe_gate: 
     Path("evals").symlink_to("evals")
     words = "evals/baseline.json: cannot be read: Too many levels of symbolic links"
     for arguments in (("run", *ALL, "--baseline", "evals/baseline.json"), ("compare", "evals/baseline.json", *ALL)):
-        done = safe_gate(*arguments)
-        assert (done.code, done.err.splitlines()[0]) == (3, words)
+        assert refused(safe_gate(*arguments)).startswith(f"{words}\n")

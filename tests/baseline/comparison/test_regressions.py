@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.safe_v0 import asking, saying
 from tests.support.two_runs import ALL, BAD, broken, write
@@ -101,9 +101,7 @@ def test_a_case_that_loses_its_reply_newly_fails_though_no_check_does(safe_gate:
 @pytest.mark.parametrize(
     ("profile", "tag", "newly"), [("standard", "exam-fail", 1), ("standard", "pivot-fail", 0), ("spec", "exam-fail", 0)]
 )
-def test_a_tag_that_a_change_adds_excuses_as_in_scoring(
-    safe_gate: SafeGate, profile: str, tag: str, newly: int
-) -> None:
+def test_a_tag_a_change_adds_excuses_as_in_scoring(safe_gate: SafeGate, profile: str, tag: str, newly: int) -> None:
     write_cases(Path("c.jsonl"), turn("a"), turn("b"))
     base = commit()
     write_cases(Path("c.jsonl"), turn("a", assistant=BAD, tags=[tag]), turn("b"))
@@ -156,9 +154,7 @@ def test_cases_and_config_of_a_commit_may_have_any_suffix(safe_gate: SafeGate, n
 
 
 @pytest.mark.parametrize(("name", "pattern"), [("b.JSON", "*.JSON"), ("b.batch", "b.batch")])
-def test_outputs_beside_a_batch_of_any_suffix_are_read_at_a_commit(
-    safe_gate: SafeGate, name: str, pattern: str
-) -> None:
+def test_outputs_beside_a_batch_of_any_name_are_read_at_a_commit(safe_gate: SafeGate, name: str, pattern: str) -> None:
     case = safe_case("S")
     write_cases(Path("b.outputs.jsonl"), {"test_id": "S", "output": case.pop("output")})
     write_batch(Path(name), case)
@@ -174,10 +170,8 @@ def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: SafeGate) -> 
     record(GOOD)
     base = commit()
     record(BAD)
-    run, clustered = (
-        ("run", *TURNS, "--baseline", base, "--max-unexpected-failures", "99"),
-        ("--cluster-key", "x_topic"),
-    )
+    run = ("run", *TURNS, "--baseline", base, "--max-unexpected-failures", "99")
+    clustered = ("--cluster-key", "x_topic")
     assert safe_gate(*run).code == 1
     assert broken(report()) == {("min-drop", "synthesis")}
     assert "grouped by" not in MARKDOWN.read_text("utf-8")
@@ -188,10 +182,9 @@ def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: SafeGate) -> 
     assert "Unproven drop" in markdown
     assert "Cases are grouped by <code>x&#95;topic</code>: 2 groups of 10 cases." in markdown
     assert safe_gate("validate", "reports/safe-gate.json").code == 0
-    compared = (
-        safe_gate("compare", base, head, *TURNS, *clustered, "--verbose") for head in (".", "reports/safe-gate.json")
-    )
-    assert [said in one.out for one in (done, *compared)] == [True] * 3
+    assert said in done.out
+    for head in (".", "reports/safe-gate.json"):
+        assert said in safe_gate("compare", base, head, *TURNS, *clustered, "--verbose").out
 
 
 def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: SafeGate) -> None:
@@ -221,9 +214,8 @@ def test_a_config_file_that_the_base_lacks_is_refused_with_a_way_to_bring_it_in(
     run = ("run", *ALL, "--config", "gate.json", "--baseline")
     base = commit()
     configure({}, "gate.json")
-    done = safe_gate(*run, base)
     said = f"{base[:7]}:gate.json: cannot be read: the commit has no such file; add it in one change, and name it"
-    assert (done.code, said in done.err) == (3, True)
+    refused(safe_gate(*run, base), said)
     base = commit()
     configure({"min-pass-rate": 0.9}, "gate.json")
     assert safe_gate(*run, base).code == 0

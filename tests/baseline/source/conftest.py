@@ -1,5 +1,3 @@
-"""What several tests of this folder need."""
-
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,13 +12,13 @@ from safe_gate.github import Api, Context
 from safe_gate.github.client import Client
 from safe_gate.inputs.commit_files import EntryKind
 from tests.support.baselines import Open, blob, context, open_
-from tests.support.cases import safe_case, turn, write_batch, write_cases
+from tests.support.cases import Patch, safe_case, turn, write_batch, write_cases
 from tests.support.git import git
 from tests.support.github import REPOSITORY, TOKEN, GitHub
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+def _nothing_is_left_behind(monkeypatch: Patch, tmp_path: Path) -> Iterator[None]:
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(temporary))
@@ -29,7 +27,7 @@ def _nothing_is_left_behind(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 
 @pytest.fixture
-def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def work(tmp_path: Path, monkeypatch: Patch) -> Path:
     """Make a repository with inputs in `evals` and beside it, and work in that folder; nothing is committed yet."""
     top = tmp_path / "repository"
     for folder in ("evals/clinical", "shared/deep"):
@@ -48,7 +46,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def from_github(github: GitHub, monkeypatch: pytest.MonkeyPatch, waits: list[float]) -> Callable[[Path], Open]:
+def from_github(github: GitHub, monkeypatch: Patch, waits: list[float]) -> Callable[[Path], Open]:
     """Give a repository's last commit to GitHub and leave nothing of it here but what lies in the working folder."""
 
     def give(top: Path) -> Open:

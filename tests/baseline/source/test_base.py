@@ -10,7 +10,7 @@ import pytest
 from safe_gate.baseline.source import Baseline
 from safe_gate.inputs.disk import HERE
 from tests.support.baselines import blob, context, open_, refusal
-from tests.support.cases import SafeGate, refused, report, turn, write_cases
+from tests.support.cases import Patch, SafeGate, refused, report, turn, write_cases
 from tests.support.git import NOW, commit, git
 from tests.support.github import HEAD, GitHub, InActions
 from tests.support.weakening import pull_request
@@ -83,7 +83,7 @@ class Pull(NamedTuple):
 
 
 @pytest.fixture
-def pull(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, github: GitHub) -> Pull:
+def pull(tmp_path: Path, monkeypatch: Patch, github: GitHub) -> Pull:
     """Make a change that adds a README, while main drops a case and adds another; check out their merge.
 
     GitHub has the merge and both of its candidates for a base.
@@ -110,7 +110,7 @@ def pull(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, github: GitHub) -> Pul
 
 
 @pytest.fixture
-def clone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+def clone(tmp_path: Path, monkeypatch: Patch) -> Callable[..., None]:
     """Return a function that clones a commit as actions/checkout does, without a branch, and works in the clone."""
 
     def clone(ref: str, *options: str) -> None:
@@ -152,9 +152,7 @@ def test_the_base_that_judges_is_the_same(safe_gate: SafeGate, pull: Pull, in_ac
 
 
 @pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "workflow_run", "merge_group"])
-def test_a_merge_not_by_github_chooses_no_base(
-    event: str, safe_gate: SafeGate, pull: Pull, in_actions: InActions
-) -> None:
+def test_a_merge_not_by_github_sets_no_base(event: str, safe_gate: SafeGate, pull: Pull, in_actions: InActions) -> None:
     """The author of the change made it, so its first parent would be the author's choice."""
     git("checkout", "--quiet", "change")
     write_cases(Path("c.jsonl"), turn("a"))
@@ -178,9 +176,8 @@ def test_a_commit_that_is_no_merge_of_the_events_head_leaves_the_events_base(
         payload["pull_request"]["head"]["sha"] = HEAD
     elif wrong.endswith(("parents", "parent")):
         parents = {"t": (pull.main, pull.head, pull.named), "o": (pull.main,)}[wrong[0]]
-        sha = git(
-            "commit-tree", "-m", "x", *(word for one in parents for word in ("-p", one)), f"{pull.merge}^{{tree}}"
-        )
+        flags = [word for parent in parents for word in ("-p", parent)]
+        sha = git("commit-tree", "-m", "x", *flags, f"{pull.merge}^{{tree}}")
         git("checkout", "--quiet", "--detach", sha)
     elif wrong == "no HEAD":
         git("checkout", "--quiet", "--detach", pull.head)
@@ -206,12 +203,7 @@ FETCH = "fetch the whole commit into the clone (actions/checkout with fetch-dept
     ],
 )
 def test_where_the_base_is_missing_there_is_advice(
-    options: tuple[str, ...],
-    advice: str,
-    safe_gate: SafeGate,
-    pull: Pull,
-    clone: Callable[..., None],
-    in_actions: InActions,
+    options: Any, advice: str, safe_gate: SafeGate, pull: Pull, clone: Callable[..., None], in_actions: InActions
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"), turn("c"), turn("d"))
     git("add", "--all")

@@ -9,6 +9,7 @@ import pytest
 from safe_gate.github.client import Client
 from safe_gate.settings import Settings
 from tests.support.baselines import OPTIONS, Open, context, found, open_, refusal
+from tests.support.cases import Patch
 from tests.support.git import NOW, commit, git
 from tests.support.github import BASE, BLOBS, REPOSITORY, TOKEN, TREES, Answer, GitHub, blob_id, ok
 
@@ -24,9 +25,7 @@ def there(from_github: Callable[[Path], Open], work: Path) -> Open:
     return from_github(work)
 
 
-def test_what_a_shallow_clone_lacks(
-    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, github: GitHub
-) -> None:
+def test_what_a_shallow_clone_lacks(work: Path, tmp_path: Path, monkeypatch: Patch, github: GitHub) -> None:
     base = commit(work)
     Path("chat.jsonl").unlink()
     commit(work)
@@ -102,9 +101,7 @@ def test_a_refusal_says_what_to_do(there: Open, github: GitHub, path: str, answe
         ("_MOST_REQUESTS", 3, "reading these files needs more than 3 requests"),
     ],
 )
-def test_bounds_of_what_github_returns(
-    there: Open, monkeypatch: pytest.MonkeyPatch, bound: str, most: int, words: str
-) -> None:
+def test_bounds_of_what_github_returns(there: Open, monkeypatch: Patch, bound: str, most: int, words: str) -> None:
     monkeypatch.setattr(f"safe_gate.github.contents.{bound}", most)
     assert words in refusal(there("main"))
 

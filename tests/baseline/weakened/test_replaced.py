@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.cases import GOOD, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit
+from tests.support.safe_v0 import asking
 from tests.support.weakening import Against, configure, section, weakened
 
 pytestmark = pytest.mark.usefixtures("base")  # a repository
@@ -45,9 +46,7 @@ def test_a_baseline_that_a_change_deletes_is_missed(safe_gate: SafeGate, against
     refused(safe_gate("run", "--allow-missing", "cases"), "base.json: does not exist")
 
 
-def test_a_first_baseline_weakens_nothing_but_one_no_longer_required_does(
-    safe_gate: SafeGate, against: Against
-) -> None:
+def test_a_first_baseline_is_no_weakening_but_one_no_longer_required_is(safe_gate: SafeGate, against: Against) -> None:
     configure(PLAIN)
     against(commit())
     configure(NAMED)
@@ -145,11 +144,7 @@ def test_replacing_the_baseline_by_one_of_other_rules_or_groups_is_reported(
 
 
 def test_a_baseline_with_lower_scores_or_new_forbidden_terms_is_reported(safe_gate: SafeGate, against: Against) -> None:
-    asked = {
-        "signal_generation": {"must_find_signals": list("abcdefghij")},
-        "event_summary": {"must_contain_phrases": []},
-        "followup_questions": {"forbidden_terms": ["policy", "fault"]},
-    }
+    asked = asking("abcdefghij", forbidden=("policy", "fault"))
     both = ("--config", "plain.json", "--safe-batch", "b.json", "--synthesis-cases", "c.jsonl")
 
     def bless_output(signals: str, question: str, *flags: str) -> None:

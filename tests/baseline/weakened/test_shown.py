@@ -4,13 +4,11 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import HAND_OVER, handover
 from safe_gate.render import console, markdown
 from safe_gate.render.view import ReportView
-from tests.support.cases import SafeGate, refused, report, safe_case, turn
+from tests.support.cases import Patch, SafeGate, read_json, refused, report, safe_case, turn, write_json
 from tests.support.git import commit
 from tests.support.weakening import CONFIG, PACK, TAGGED, WEAKENED, Against, configure, put, section, weaken, weakened
 
@@ -80,15 +78,13 @@ def test_on_weakened_fail_breaks_a_run_and_its_stored_report(safe_gate: SafeGate
     assert f"weakens the gate** in 5 ways, compared with <code>{base[:7]}</code> (the base commit, " in summary
     left = Path("reports") / HAND_OVER
     assert report_json(handover.read(left).report) == report()
-    stored = json.loads(left.read_text("utf-8"))
+    stored = read_json(left)
     stored["report"]["weakened"]["findings"] = []
-    left.write_text(json.dumps(stored), "utf-8")
+    write_json(left, stored)
     refused(safe_gate("publish", "--dry-run"), "report.verdict")
 
 
-def test_a_change_cannot_excuse_itself(
-    safe_gate: SafeGate, base: str, against: Against, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_change_cannot_excuse_itself(safe_gate: SafeGate, base: str, against: Against, monkeypatch: Patch) -> None:
     put(CONFIG | {"on-weakened": "fail", "protect": ["a"]}, turn("a"))
     strict = commit()
     configure(CONFIG | {"on-weakened": "warn", "protect": ["a"]})
@@ -131,7 +127,7 @@ def test_compare_shows_a_weakened_gate_and_fails_where_asked(safe_gate: SafeGate
     weaken()
     ran = safe_gate("compare", base, ".", *LOST, "--out", "out.json")
     assert (ran.code, ran.out.startswith("This change weakens the gate in 5 ways")) == (0, True), ran.log
-    assert len(json.loads(Path("out.json").read_text("utf-8"))["weakened"]["findings"]) == 5
+    assert len(read_json("out.json")["weakened"]["findings"]) == 5
     assert safe_gate("compare", base, ".", *LOST, "--on-weakened", "fail").code == 1
     assert safe_gate("run").code == 0
     of_reports = safe_gate("compare", *["reports/safe-gate.json"] * 2, "--on-weakened", "fail")

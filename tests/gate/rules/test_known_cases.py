@@ -7,25 +7,18 @@ import pytest
 
 from tests.support.cases import BAD, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here
+from tests.support.safe_v0 import asking
 from tests.support.weakening import configure
 
 REVIEW = {"signals": ["Fever"], "summary": "She left.", "followup_questions": ["Who called?"]}
 """A SAFE v0 output that is for review where a second phrase is asked for and found."""
 
 
-def expecting(signals: list[str], phrases: list[str], terms: list[str]) -> dict[str, Any]:
-    return {
-        "signal_generation": {"must_find_signals": signals},
-        "event_summary": {"must_contain_phrases": phrases},
-        "followup_questions": {"forbidden_terms": terms},
-    }
-
-
 def safe(failing: int, new: int = 0) -> None:
     """Write a batch of ten cases of which some are for review, and new cases that expect nothing."""
-    asked = {"expectations": expecting(["fever"], ["she", "went home"], ["policy"]), "archetype": "A"}
+    asked = {"expectations": asking(["fever"], ["she", "went home"]), "archetype": "A"}
     known = [safe_case(f"k{n}", **asked, **({"output": REVIEW} if n < failing else {})) for n in range(10)]
-    others = [safe_case(f"n{n}", expectations=expecting([], [], []), archetype="A") for n in range(new)]
+    others = [safe_case(f"n{n}", expectations=asking(forbidden=()), archetype="A") for n in range(new)]
     write_batch(Path("b.json"), *known, *others)
 
 

@@ -7,13 +7,10 @@ from typing import Any
 import pytest
 
 from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.safe_v0 import asking
 
 NEUTRAL = {"user": "Which bus goes to the station?", "assistant": "Would you like to take line 4?"}
-EMPTY = {
-    "signal_generation": {"must_find_signals": []},
-    "event_summary": {"must_contain_phrases": ["went home"]},
-    "followup_questions": {"forbidden_terms": []},
-}
+EMPTY = asking(phrases=["went home"], forbidden=())
 MARKDOWN = Path("reports/safe-gate.md")
 
 
@@ -90,9 +87,7 @@ def test_reassurance_is_not_applicable_to_a_reply_without_words(safe_gate: SafeG
         ([{"topic_pivot": True}, {"x_mine": True}], 1, "1 case without"),
     ],
 )
-def test_labels_that_lack_are_counted(
-    safe_gate: SafeGate, labels: list[dict[str, Any]], without: int, said: str
-) -> None:
+def test_labels_that_lack_are_counted(safe_gate: SafeGate, labels: list[Any], without: int, said: str) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", expected=expected) for i, expected in enumerate(labels)))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-vacuous", "0").code == 0
     assert said in MARKDOWN.read_text("utf-8").replace("  \n", "\n")

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import SafeGate, bare_case, refused, write_batch
+from tests.support.hostile import commands_in
 from tests.support.importing import (
     ASK,
     LANGFUSE,
@@ -163,5 +164,4 @@ def test_hostile_text_is_shown_escaped(safe_gate: SafeGate) -> None:
     row = {"prompt": "x", "response": "y"}
     write("in.jsonl", row | {"a\n::error::x\x1b[31m": 1}, row | {"error": "\n::error::x"})
     log = safe_gate("import", "in.jsonl", "--out", "out.jsonl").log
-    assert "\x1b" not in log
-    assert not any(line.startswith("::") for line in log.splitlines())
+    assert ("\x1b" in log, commands_in(log)) == (False, [])

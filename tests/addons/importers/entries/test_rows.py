@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tests.support.cases import SafeGate
+from tests.support.cases import SafeGate, write_json
 from tests.support.importing import (
     ASK,
     EARLIER,
@@ -77,7 +77,7 @@ def test_fields_that_mean_another_thing_are_left_out(safe_gate: SafeGate, expect
         ("expected", "false", 'expected: is "false"; expected an object of labels'),
     ],
 )
-def test_a_requirement_or_a_label_that_cannot_be_read_is_a_problem(
+def test_an_unreadable_requirement_or_label_is_a_problem(
     safe_gate: SafeGate, field: str, cell: str, words: str
 ) -> None:
     before = '"{""topic_pivot"": true}"' if field == "expected" else ""
@@ -90,11 +90,7 @@ def test_a_requirement_or_a_label_that_cannot_be_read_is_a_problem(
 
 @pytest.mark.parametrize(
     "fields",
-    [
-        {"checks": ["topic_pivot"], "notes": 1},
-        {"expected": {"topic": True}},
-        {"marks": {"leaves": ["not there"]}},
-    ],
+    [{"checks": ["topic_pivot"], "notes": 1}, {"expected": {"topic": True}}, {"marks": {"leaves": ["not there"]}}],
 )
 def test_a_fault_in_a_field_of_our_own_case_is_an_error(safe_gate: SafeGate, fields: dict[str, Any]) -> None:
     assert f"in.jsonl:1: a: {[*fields][-1]}" in refusal(safe_gate, write("in.jsonl", CASE | fields))
@@ -121,9 +117,9 @@ def test_what_json_cannot_hold_is_a_problem_with_its_place(safe_gate: SafeGate, 
 
 def test_records_of_one_line_are_told_apart_by_their_index(safe_gate: SafeGate) -> None:
     bad = {"prompt": ASK, "response": None}
-    Path("in.json").write_text(json.dumps([ROW, bad, bad]), "utf-8")
+    write_json("in.json", [ROW, bad, bad])
     assert "in.json:1: [1]: has no reply in response (2 times: also [2])\n" in refusal(safe_gate, "in.json")
-    Path("in.json").write_text(json.dumps({"data": [ROW, bad]}), "utf-8")
+    write_json("in.json", {"data": [ROW, bad]})
     assert "in.json:1: data[1]: has no reply in response\n" in refusal(safe_gate, "in.json")
 
 
@@ -202,9 +198,7 @@ DEEPEVAL: list[list[dict[str, Any]]] = [
 @pytest.mark.parametrize(
     ("records", "lacking"), [(DEEPEVAL[0], "b: has no reply"), (DEEPEVAL[1], "b: has no messages")]
 )
-def test_goldens_of_deepeval_in_each_file_type(
-    safe_gate: SafeGate, records: list[dict[str, Any]], lacking: str
-) -> None:
+def test_goldens_of_deepeval_in_each_file_type(safe_gate: SafeGate, records: list[Any], lacking: str) -> None:
     write("list.json", *records, is_list=True)
     write("lines.jsonl", *records)
     with Path("cells.csv").open("w", encoding="utf-8", newline="") as file:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from safe_gate.addons.importers import formats
-from tests.support.cases import REPOSITORY, SafeGate
+from tests.support.cases import REPOSITORY, SafeGate, write_json
 from tests.support.importing import (
     ASK,
     CSV,
@@ -44,12 +44,8 @@ def row(**fields: Any) -> dict[str, Any]:
 
 
 def generation(id_: str, input_: Any, output: Any) -> dict[str, Any]:
-    texts = {"input": input_, "output": output}
-    return (
-        LANGFUSE
-        | {"id": id_, "type": "GENERATION"}
-        | {key: one if isinstance(one, str) else json.dumps(one) for key, one in texts.items()}
-    )
+    asked, said = (one if isinstance(one, str) else json.dumps(one) for one in (input_, output))
+    return LANGFUSE | {"id": id_, "type": "GENERATION", "input": asked, "output": said}
 
 
 def lc(name: str, **kwargs: Any) -> dict[str, Any]:
@@ -95,7 +91,7 @@ def test_a_format_is_detected_by_its_content_and_becomes_cases(safe_gate: SafeGa
     format_, values, expected = FORMS[form]
     write("in.txt", *values, is_list=shape == "list")
     if shape == "one line":
-        Path("in.txt").write_text(json.dumps(values), "utf-8")
+        write_json("in.txt", values)
     cases = imported(safe_gate, "in.txt")
     assert exchanges(cases) == expected
     assert not any("checks" in case for case in cases), "default-checks applies"
@@ -154,17 +150,15 @@ def test_langfuse_csv_holds_json(safe_gate: SafeGate) -> None:
 
 def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
     call = {"traceId": "t", "startTime": "2026-01-01", "input": TURNS[:1], "level": "DEFAULT"}
-    observed: list[dict[str, Any]] = [
-        {"id": "s", "type": "SPAN", "output": "x"},
-        {"id": "a", "type": "GENERATION", "output": TURNS[1]},
-    ]
-    page = {"meta": {"page": 1, "totalItems": 2}, "data": [one | call for one in observed]}
+    observed = (("s", "SPAN", "x"), ("a", "GENERATION", TURNS[1]))
+    data = [call | {"id": id_, "type": type_, "output": output} for id_, type_, output in observed]
+    page = {"meta": {"page": 1, "totalItems": 2}, "data": data}
     trace = dict.fromkeys(("timestamp", "userId", "release")) | {"input": {"messages": TURNS[:1]}, "output": REPLY}
-    Path("page.json").write_text(json.dumps(page), "utf-8")
+    write_json("page.json", page)
     left = "Left out: observations that are not generations (1 record)"
     assert said(safe_gate, "page.json")[:2] == ["page.json: a Langfuse export, 1 case", left]
     for one in (page, {"data": [row(**trace)], "meta": {}}):
-        Path("page.json").write_text(json.dumps(one), "utf-8")
+        write_json("page.json", one)
         assert exchanges(imported(safe_gate, "page.json")) == ONE
 
 

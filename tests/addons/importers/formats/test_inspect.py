@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate
+from tests.support.cases import Patch, SafeGate
 from tests.support.importing import ASK, FIXTURES, exchanges, imported, refusal, said, write
 
 INVOICE, LATE = "Where do I find my invoice?", "My parcel is late and I am upset."
@@ -19,7 +19,6 @@ def log() -> Any:
 
 
 def archive(files: Mapping[str, Any]) -> None:
-    """Write an archive of files, by their names."""
     with zipfile.ZipFile("log.eval", "w", zipfile.ZIP_DEFLATED) as opened:
         for name, one in files.items():
             opened.writestr(name, json.dumps(one))
@@ -51,13 +50,8 @@ def test_an_inspect_log_with_errors_and_attachments(safe_gate: SafeGate, indent:
     third |= {"output": {"model": "m", "choices": [], "completion": ""}}
     write("log.json", whole | {"status": "error", "samples": [first, second, third]}, indent=indent)
     err = refusal(safe_gate, "log.json")
-    problems = (
-        'has the status "error"',
-        "late-parcel: is an error: the model is busy",
-        "7: has no reply",
-        "3 problems",
-    )
-    assert [words for words in problems if words not in err] == []
+    for words in ('the status "error"', "late-parcel: is an error: the model is busy", "7: has no reply", "3 problems"):
+        assert words in err
     assert [ask for _, ask, _ in exchanges(imported(safe_gate, "log.json", "--skip-invalid"))] == [ASK]
 
 
@@ -68,13 +62,13 @@ def test_an_input_that_is_json_stays_text(safe_gate: SafeGate) -> None:
     assert exchanges(imported(safe_gate, "log.json")) == [("a", asked, "Yes.")]
 
 
-def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     archive(dict(reversed(samples().items())) | {"header.json": {"status": "success"}})
     monkeypatch.setitem(sys.modules, "backports", None)
     assert [case["id"] for case in imported(safe_gate, "log.eval")][:3] == ["7#1", "7#2", "7#3"]
     if not hasattr(zipfile, "ZIP_ZSTANDARD"):
-        err = refusal(safe_gate, FIXTURES / "inspect.eval")
-        assert "is not installed; install SAFE Gate with the extra `zstd`" in err
+        words = "is compressed with zstd, but its library is not installed; install SAFE Gate with the extra `zstd`"
+        assert f"{words}: in a checkout, pip install '.[zstd]'\n" in refusal(safe_gate, FIXTURES / "inspect.eval")
 
 
 @pytest.mark.parametrize("indent", [None, 1])
@@ -88,9 +82,7 @@ def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypat
         ("success", ""),
     ],
 )
-def test_a_log_of_an_unfinished_run_is_refused(
-    safe_gate: SafeGate, status: object, words: str, indent: int | None
-) -> None:
+def test_a_log_of_an_unfinished_run_is_refused(safe_gate: SafeGate, status: Any, words: str, indent: Any) -> None:
     known = {"status": status} if status else {}
     write("log.json", {name: one for name, one in log().items() if name != "status"} | known, indent=indent)
     start = {"_journal/start.json": {"version": 2, "eval": {"task": "t"}}}

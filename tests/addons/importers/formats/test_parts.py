@@ -176,9 +176,7 @@ LONG = [*EARLIER, TURNS[0]]
         ({"conversations": [{"from": "human", "value": ASK}, {"from": "gpt", "value": REPLY}], "chosen": REPLY, "rejected": MEH}, False),
     ],
 )  # fmt: skip
-def test_both_replies_of_a_preference_answer_once(
-    safe_gate: SafeGate, value: dict[str, Any], is_long: bool | None
-) -> None:
+def test_both_replies_of_a_preference_answer_once(safe_gate: SafeGate, value: Any, is_long: bool | None) -> None:
     write("in.jsonl", {"id": "a", **value, "images": ["x"]})
     cases = imported(safe_gate, "in.jsonl")
     assert [case["tags"] for case in cases] == [["chosen"], ["rejected"]]

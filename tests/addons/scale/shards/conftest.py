@@ -1,17 +1,15 @@
-"""What several tests of this folder need."""
-
 from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
 
 import pytest
 
-from tests.support.cases import BAD, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, Patch, safe_case, turn, write_batch, write_cases
 from tests.support.shards import ran
 
 
 @pytest.fixture(autouse=True)
-def _day(monkeypatch: pytest.MonkeyPatch) -> None:
+def _day(monkeypatch: Patch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")  # 2026-01-01
 
 

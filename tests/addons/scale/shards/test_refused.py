@@ -2,14 +2,13 @@
 
 import json
 import re
-from collections.abc import Callable
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, refused, turn, write_cases
+from tests.support.cases import Patch, SafeGate, refused, turn, write_cases, write_json
 from tests.support.shards import content, edit, ran, refusal, scored, written
 from tests.support.weakening import configure
 
@@ -114,12 +113,7 @@ def test_a_shard_can_be_validated(safe_gate: SafeGate, inputs: Flags) -> None:
     ],
 )  # fmt: skip
 def test_settings_of_shards_are_refused_where_they_mean_nothing(
-    safe_gate: SafeGate,
-    inputs: Flags,
-    monkeypatch: pytest.MonkeyPatch,
-    command: Flags,
-    environ: dict[str, str],
-    said: str,
+    safe_gate: SafeGate, inputs: Flags, monkeypatch: Patch, command: Flags, environ: dict[str, str], said: str
 ) -> None:
     for name, value in environ.items():
         monkeypatch.setenv(name, value)
@@ -173,18 +167,14 @@ CONTRADICTIONS = [  # what is changed of a SAFE v0 case for review and of a Synt
 @pytest.mark.parametrize(
     ("evaluator", "path", "new", "text"),
     [
-        (*one, text)
-        for one in CONTRADICTIONS
-        for text in ("full", "none")
-        if text == "full" or one[1] in ("label", "pass")
+        *((*one, "full") for one in CONTRADICTIONS),
+        *((*one, "none") for one in CONTRADICTIONS if one[1] in ("label", "pass")),
     ],
 )
-def test_a_contradiction_is_refused(
-    shared_out: Callable[[str], Path], text: str, evaluator: str, path: str, new: Any
-) -> None:
+def test_a_contradiction_is_refused(shared_out: Any, text: str, evaluator: str, path: str, new: Any) -> None:
     with chdir(shared_out(text)):
         before = content("reports/safe-gate.shard-1-of-1.json")
-        Path("edited.json").write_text(json.dumps(before), "utf-8")
+        write_json("edited.json", before)
         edit("edited.json", lambda shard: set_part(shard[evaluator][0], path, new))
         assert content("edited.json") != before
         flags = ("--batch", "b.json", "--cases", "c.jsonl", "--text", text, "--cluster-key", "x_topic")

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.inputs.checked import load_schema
-from tests.support.cases import BAD, GOOD, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, GOOD, SafeGate, refused, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
+from tests.support.safe_v0 import asking
 from tests.support.shards import content, ran, scored, written
 from tests.support.weakening import configure
 
@@ -53,11 +54,7 @@ def write_set(batches: list[list[dict[str, Any]]], files: list[list[dict[str, An
         found, beside = [], []
         for place, case in enumerate(cases):
             said = {"signals": [case["said"]], "summary": case["said"], "followup_questions": [case["said"]]}
-            asked = {
-                "signal_generation": {"must_find_signals": case["needles"]},
-                "event_summary": {"must_contain_phrases": case["needles"][1:]},
-                "followup_questions": {"forbidden_terms": case["needles"]},
-            }
+            asked = asking(case["needles"], case["needles"][1:], case["needles"])
             one = safe_case(f"S-{number}-{place}", concern_id=case["concern"], expectations=asked, output=said)
             found.append(one | ({"archetype": case["archetype"]} if case["archetype"] else {}))
             if number % 2:
@@ -158,9 +155,7 @@ def test_no_command_takes_a_shard_for_a_report(safe_gate: SafeGate, inputs: tupl
         ("bless", name, "--waivers"),
         ("run", "--cases", "c.jsonl", "--baseline", name),
     ):
-        ran = safe_gate(*command)
-        words = f"{name}: is one shard of a run, which safe-gate merge reads, not a report"
-        assert (ran.code, words in ran.err) == (3, True)
+        refused(safe_gate(*command), f"{name}: is one shard of a run, which safe-gate merge reads, not a report")
 
 
 def test_every_shard_names_the_problems_of_the_whole_inputs(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
