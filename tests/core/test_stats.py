@@ -17,12 +17,8 @@ from safe_gate.core import stats
 
 counts = st.integers(0, 60)
 alphas = st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.5])
-p_values = st.lists(st.floats(0, 1), max_size=12)
 ratios = st.integers(1, 12).flatmap(lambda whole: st.integers(0, whole).map(lambda part: part / whole))
 differences = st.tuples(ratios, ratios).map(lambda pair: pair[0] - pair[1])
-
-
-# --- intervals
 
 
 def test_a_share_of_none_or_all_is_within_its_wilson_interval() -> None:
@@ -56,20 +52,11 @@ def test_no_failure_in_n_cases_bounds_the_rate_by_about_three_over_n() -> None:
         assert bound <= 3 / cases
 
 
-# --- the sign test
-
-
 @given(counts, counts)
 def test_the_sign_test_counts_coins(worse: int, better: int) -> None:
     changed = worse + better
     ways = sum(math.comb(changed, heads) for heads in range(worse, changed + 1))
     assert stats.sign_test(worse, better) == float(Fraction(ways, 2**changed))
-
-
-@given(counts, counts)
-def test_a_newly_failing_case_never_improves_the_sign_test(worse: int, better: int) -> None:
-    p = stats.sign_test(worse, better)
-    assert stats.sign_test(worse + 1, better) <= p <= stats.sign_test(worse, better + 1)
 
 
 @pytest.mark.parametrize(("worse", "better"), [(50_000, 50_000), (50_300, 49_700), (100_000, 0), (0, 100_000)])
@@ -79,15 +66,9 @@ def test_a_hundred_thousand_changed_cases_are_quick_and_close_to_normal(worse: i
     assert p == pytest.approx(math.erfc(z / math.sqrt(2)) / 2, abs=1e-6)
 
 
-# --- the sign-flip test
-
-
 def enumerated(values: Iterable[float]) -> float:
     exact = [Fraction(value).limit_denominator(1000) for value in values if value]
-    sums = [
-        sum(sign * abs(value) for sign, value in zip(signs, exact, strict=True))
-        for signs in product((-1, 1), repeat=len(exact))
-    ]
+    sums = [sum(some) for some in product(*((-value, value) for value in exact))]
     return sum(total <= sum(exact) for total in sums) / len(sums)
 
 
@@ -100,12 +81,8 @@ def test_the_sign_flip_test_counts_every_way_to_flip(values: list[float]) -> Non
 
 @given(st.lists(differences, max_size=30), st.randoms(use_true_random=False))
 def test_order_and_unchanged_cases_do_not_matter(values: list[float], random: Random) -> None:
-    shuffled = random.sample(values, len(values))
-    assert (
-        stats.sign_flip(values)
-        == stats.sign_flip([*shuffled, 0.0])
-        == stats.sign_flip([*shuffled, 0.1 + 0.2 - 0.3, 5e-324])
-    )
+    shuffled, unchanged = random.sample(values, len(values)), ([0.0], [0.1 + 0.2 - 0.3, 5e-324])
+    assert {stats.sign_flip([*shuffled, *more]) for more in unchanged} == {stats.sign_flip(values)}
 
 
 @given(st.lists(differences, max_size=30))
@@ -138,10 +115,7 @@ def test_rounding_to_a_coarser_unit_hardly_moves_p(monkeypatch: pytest.MonkeyPat
 def test_the_test_of_rounded_differences_is_exact_in_level(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stats, "_WORK", 8 * 8 * 3 * 150)
     sizes = [0.123, 0.2345, 0.377, 0.41, 0.555, 0.601, 0.333, 0.366]
-    found = [
-        stats.sign_flip([sign * size for sign, size in zip(signs, sizes, strict=True)])
-        for signs in product((-1, 1), repeat=8)
-    ]
+    found = [stats.sign_flip(some) for some in product(*((-size, size) for size in sizes))]
     for alpha in (0.01, 0.05, 0.1, 0.5):
         assert sum(p <= alpha for p in found) <= alpha * len(found)
 
@@ -153,9 +127,6 @@ def test_any_number_of_differences_is_quick() -> None:
             assert 0 <= stats.sign_flip(values) <= 1
 
 
-# --- clusters and several tests
-
-
 @given(st.lists(st.tuples(st.sampled_from(["", "a", "b", "c"]), st.sampled_from([-1, 0, 1])), max_size=40))
 def test_clusters_keep_the_sum_and_flip_as_one(cases: list[tuple[str, int]]) -> None:
     folded = stats.by_cluster(cases)
@@ -164,13 +135,7 @@ def test_clusters_keep_the_sum_and_flip_as_one(cases: list[tuple[str, int]]) -> 
     assert len(folded) == len(named) + sum(not cluster for cluster, _ in cases)
 
 
-def test_copies_of_one_case_prove_no_more_than_the_case() -> None:
-    copies = [("same", -1.0)] * 50
-    assert stats.sign_flip(change for _, change in copies) < 1e-14
-    assert stats.sign_flip(stats.by_cluster(copies)) == 0.5
-
-
-@given(p_values, st.randoms(use_true_random=False))
+@given(st.lists(st.floats(0, 1), max_size=12), st.randoms(use_true_random=False))
 def test_holm_lies_between_the_value_and_bonferroni_and_keeps_ranks(values: list[float], random: Random) -> None:
     adjusted = stats.holm(values)
     for value, after in zip(values, adjusted, strict=True):
@@ -180,14 +145,7 @@ def test_holm_lies_between_the_value_and_bonferroni_and_keeps_ranks(values: list
     assert stats.holm([values[place] for place in order]) == tuple(adjusted[place] for place in order)
 
 
-# --- what a set of cases can show
-
-
-PUBLISHED = {
-    0.0: (32, 22, 14, 9, 7, 5, 4),
-    0.02: (36, 26, 17, 12, 10, 7, 6),
-    0.05: (41, 30, 20, 15, 13, 10, 8),
-}
+PUBLISHED = {0.0: (32, 22, 14, 9, 7, 5, 4), 0.02: (36, 26, 17, 12, 10, 7, 6), 0.05: (41, 30, 20, 15, 13, 10, 8)}
 
 
 def test_the_smallest_drops_are_the_published_ones_and_too_few_cases_see_none() -> None:
@@ -199,16 +157,12 @@ def test_the_smallest_drops_are_the_published_ones_and_too_few_cases_see_none() 
 
 
 def trinomial(cases: int, worse: float, better: float, fires: Callable[[int, int], bool]) -> float:
-    return math.fsum(
-        math.comb(cases, lost)
-        * math.comb(cases - lost, won)
-        * worse**lost
-        * better**won
-        * (1 - worse - better) ** (cases - lost - won)
-        for lost in range(cases + 1)
-        for won in range(cases - lost + 1)
-        if fires(lost, won)
-    )
+    def likelihood(lost: int, won: int) -> float:
+        ways, same = math.comb(cases, lost) * math.comb(cases - lost, won), cases - lost - won
+        return ways * worse**lost * better**won * (1 - worse - better) ** same
+
+    outcomes = ((lost, won) for lost in range(cases + 1) for won in range(cases - lost + 1))
+    return math.fsum(likelihood(*one) for one in outcomes if fires(*one))
 
 
 def fires(cases: int, alpha: float, min_drop: float, least: int) -> Callable[[int, int], bool]:

@@ -54,16 +54,13 @@ def test_shards_come_to_the_report_of_one_run_which_can_be_verified(safe_gate: S
     assert written("merged") == whole
 
 
-def test_a_failure_is_counted_labelled_and_shown_in_every_report_and_withheld_without_texts(
-    safe_gate: SafeGate,
-) -> None:
+def test_a_failure_is_counted_and_shown_in_every_report_and_withheld_without_texts(safe_gate: SafeGate) -> None:
     limits = [word for check in [*CHECKS.values()][2:] for word in ("--min-label-accuracy", f"{check}=0.9")]
     assert safe_gate("run", *FLAGS, *limits, "--reports", FORMATS).code == 1
     assert "HOLDS" in safe_gate("verify", "reports/safe-gate.json").out
     part, written = report()["synthesis"], {path.name: path.read_text("utf-8") for path in Path("reports").iterdir()}
-    rows = {
-        row["id"]: row for row in csv.DictReader(written["safe-gate.cases.csv"].removeprefix("\ufeff").splitlines())
-    }
+    table = csv.DictReader(written["safe-gate.cases.csv"].removeprefix("\ufeff").splitlines())
+    rows = {row["id"]: row for row in table}
     sarif = json.loads(written["safe-gate.sarif"])["runs"][0]["results"]
     for id_, check in CHECKS.items():
         (failed,) = (one["failed_checks"] for one in part["failures"] if one["id"] == id_)

@@ -1,13 +1,13 @@
 """An evaluator of another package: installed, it is seen everywhere, and the gate's own code knows nothing of it."""
 
-import importlib.util
 import json
 import re
+import runpy
 import signal
 import subprocess
 import sys
 import sysconfig
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any
@@ -20,13 +20,13 @@ from safe_gate.core.setting import Group, Names, Texts
 from safe_gate.evaluators.registry import BUILT_IN, GROUP, find_installed
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.codec import JsonObject
-from tests.support.cases import REPOSITORY, read_lines
+from tests.support.cases import REPOSITORY, read_json, read_lines, write_cases
 from tests.support.github import outputs
 
 EXAMPLE = REPOSITORY / "examples" / "evaluator-json"
 REPORTS = "json,markdown,html,junit,sarif,gitlab,csv,jsonl,badge"
 SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
-CASES: Sequence[Mapping[str, object]] = [
+CASES: list[dict[str, Any]] = [
     {"id": "whole", "output": '{"n": 1}', "schema": SCHEMA, "tags": ["numbers"]},
     {"id": "worded", "output": '{"n": "secret words"}', "schema": SCHEMA, "tags": ["numbers"]},
     {"id": "prose", "output": "secret prose", "schema": SCHEMA},
@@ -92,7 +92,7 @@ def host(python: Path) -> Iterator[Callable[..., str]]:
 
 @pytest.fixture
 def gate(host: Callable[..., str]) -> Gate:
-    write("c.jsonl", CASES)
+    write(*CASES)
 
     def run(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
         ran = host(json.dumps([words, str(Path.cwd()), ENVIRON | {**(env or {})}]))
@@ -101,12 +101,12 @@ def gate(host: Callable[..., str]) -> Gate:
     return run
 
 
-def write(name: str, cases: Sequence[Mapping[str, object]]) -> None:
-    Path(name).write_text("".join(json.dumps(case) + "\n" for case in cases), "utf-8")
+def write(*cases: dict[str, Any]) -> None:
+    write_cases(Path("c.jsonl"), *cases)
 
 
 def report() -> Any:
-    return json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    return read_json("reports/safe-gate.json")
 
 
 def test_a_run_shows_it_in_every_report_the_summary_the_annotations_and_the_outputs(gate: Gate) -> None:
@@ -154,17 +154,15 @@ def test_a_wrong_setting_and_a_wrong_case_are_named(gate: Gate) -> None:
     assert gate("validate", "c.jsonl").stdout == "1 file valid: 3 cases\n"
     assert "json-cases  1 file of c.jsonl" in gate("doctor", "--json-cases", "c.jsonl").stdout
     config.write_text('{"json-cases": ["c.jsonl"], "min-json-pass-rate": 2}', "utf-8")
-    write("c.jsonl", [*CASES, {"id": "none", "output": 1, "schema": {}}])
+    write(*CASES, {"id": "none", "output": 1, "schema": {}})
     for file, words in ((config.name, "min-json-pass-rate"), ("c.jsonl", "c.jsonl:4: none: output")):
         ran = gate("validate", file)
         assert (ran.returncode, words in ran.stderr) == (3, True), ran.stderr
 
 
 def test_explain_shows_the_output_and_what_each_check_found(gate: Gate) -> None:
-    ran = gate("explain", "worded", "--json-cases", "c.jsonl")
-    assert ran.returncode == 0
-    assert '{"n": "secret words"}' in ran.stdout
-    assert "Fits the schema: fails\n" in ran.stdout
+    told = gate("explain", "worded", "--json-cases", "c.jsonl").stdout
+    assert ('{"n": "secret words"}' in told, "Fits the schema: fails\n" in told) == (True, True)
     failed = json.loads(gate("explain", "--failed", "--json-cases", "c.jsonl", "--json").stdout)["cases"]
     assert [(one["evaluator"], one["passed"]) for one in failed] == [("json", False)] * len(failed) != []
     assert failed[0]["judgements"].keys() == {"parses", "satisfies_schema"}
@@ -176,10 +174,9 @@ def test_its_command_scores_its_cases_alone(gate: Gate) -> None:
     assert "--json-cases" in gate("json", "--help").stdout
     assert gate("json").returncode == 3
     ran = gate("json", "--json-cases", "c.jsonl", "--tag", "numbers", "--out", "part.json")
-    assert ran.returncode == 1
-    assert "JSON Scorecard" in ran.stdout
-    assert json.loads(Path("part.json").read_text("utf-8"))["summary"] == {"cases": 2, "passed": 1}
-    write("c.jsonl", CASES[:1])
+    assert (ran.returncode, "JSON Scorecard" in ran.stdout) == (1, True)
+    assert read_json("part.json")["summary"] == {"cases": 2, "passed": 1}
+    write(*CASES[:1])
     assert gate("json", "--json-cases", "c.jsonl").returncode == 0
     ran = gate("json", "--json-cases", "c.jsonl", "--json-casse", "x")
     assert "did you mean --json-cases?" in ran.stderr
@@ -189,17 +186,15 @@ def test_its_command_scores_its_cases_alone(gate: Gate) -> None:
 def test_a_run_is_compared_with_a_report_verified_and_waived(gate: Gate) -> None:
     gate(*RUN, "--report-dir", "before")
     assert "HOLDS" in gate("verify", "before/safe-gate.json").stdout
-    write("c.jsonl", [{**CASES[0], "output": "{}"}, *CASES[1:]])
+    write(CASES[0] | {"output": "{}"}, *CASES[1:])
     against = ("--baseline", "before/safe-gate.json", "--max-regressions", "0", "--min-json-pass-rate", "0")
     ran = gate(*RUN, *against)
-    assert ran.returncode == 1
-    assert "max-regressions" in ran.stdout
+    assert (ran.returncode, "max-regressions" in ran.stdout) == (1, True)
     assert "whole" in gate("compare", "before/safe-gate.json", "reports/safe-gate.json").stdout
     waived = ("--reason", "known", "--owner", "me", "--expires", "2027-01-01")
     assert gate("bless", "reports/safe-gate.json", "--waivers", "w.json", *waived).returncode == 0
     ran = gate(*RUN, "--waivers", "w.json")
-    assert ran.returncode == 0
-    assert "3 more waived" in ran.stdout
+    assert (ran.returncode, "3 more waived" in ran.stdout) == (0, True)
 
 
 @pytest.mark.soak
@@ -236,7 +231,7 @@ WAYS = ("sys.exit(0)", "raise KeyboardInterrupt", "next(iter(()))")
 
 @pytest.mark.parametrize("how", [WAYS[0], *(pytest.param(how, marks=pytest.mark.soak) for how in WAYS[1:])])
 def test_an_evaluator_that_does_not_return_gives_no_verdict(leaving: Gate, gate: Gate, how: str) -> None:
-    write("c.jsonl", [{**CASES[0], "id": f"c{number}"} for number in range(110)])
+    write(*(CASES[0] | {"id": f"c{number}"} for number in range(110)))
     assert gate(*RUN).returncode == 0
     jobs, alone = (*RUN, "--jobs", "2"), ("json", "--json-cases", "c.jsonl")
     ways = (("check", jobs), ("section", RUN), ("", RUN), ("check", alone))
@@ -255,14 +250,8 @@ def test_a_package_in_the_workspace_is_not_loaded(tmp_path: Path, words: tuple[s
     entry = "[safe_gate.evaluators]\nevil = evil:EVALUATOR\n"
     (tmp_path / "evil-1.0.dist-info" / "entry_points.txt").write_text(entry, "utf-8")
     (tmp_path / "evil.py").write_text("open('loaded', 'w').close()\n", "utf-8")
-    ran = subprocess.run(
-        [sys.executable, *words, "--version"],
-        cwd=tmp_path,
-        env={"PYTHONPATH": f"{tmp_path}:{REPOSITORY}"},
-        capture_output=True,
-        check=False,
-    )
-    assert ran.returncode == 0
+    environ = {"PYTHONPATH": f"{tmp_path}:{REPOSITORY}"}
+    subprocess.run([sys.executable, *words, "--version"], cwd=tmp_path, env=environ, capture_output=True, check=True)
     assert not (tmp_path / "loaded").exists()
 
 
@@ -289,7 +278,7 @@ HOSTILE: Mapping[str, tuple[str, Mapping[str, object]]] = {
 
 def test_a_hostile_schema_fails_its_case_and_nothing_else(gate: Gate) -> None:
     hostile = [{"id": name, "output": output, "schema": schema} for name, (output, schema) in HOSTILE.items()]
-    write("c.jsonl", [*hostile, *CASES[:1]])
+    write(*hostile, *CASES[:1])
     ran = gate(*RUN, "--min-json-pass-rate", "0")
     assert (ran.returncode, ran.stderr) == (0, "")
     results = report()["json"]["results"]
@@ -315,20 +304,8 @@ class Grouped(Unlimited):
     groups: Annotated[Texts, Names("gate")] = ()
 
 
-def load_example() -> Any:
-    spec = importlib.util.spec_from_file_location("example_json", EXAMPLE / "safe_gate_json" / "__init__.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # its dataclass looks there
-    try:
-        spec.loader.exec_module(module)
-    finally:
-        del sys.modules[spec.name]
-    return module.EVALUATOR
-
-
-JSON, SYNTHESIS = load_example(), BUILT_IN["synthesis"]
+JSON: Any = runpy.run_path(str(EXAMPLE / "safe_gate_json" / "__init__.py"), run_name="example_json")["EVALUATOR"]
+SYNTHESIS = BUILT_IN["synthesis"]
 
 
 def example(**changes: object) -> Any:
@@ -358,6 +335,7 @@ BESIDE_OTHERS: Mapping[str, tuple[object, str]] = {
     "GROUPED": (example(settings=Grouped), "has the setting groups, which is taken"),
     "FOREIGN": (example(settings=object), "has settings that are no subclass of core.setting.Group"),
     "BORROWED": (ruled("max-unexpected-passes"), "has the rule max-unexpected-passes, but no setting max_unexpected_passes"),
+    "GONE": (None, "cannot be loaded: No module named"),
     "SHARED": (ruled("max-no-reply"), ""),
     "GOOD": (JSON, ""),
 }  # fmt: skip
@@ -375,15 +353,13 @@ def install(monkeypatch: pytest.MonkeyPatch, point: str, **members: object) -> N
     monkeypatch.setattr("site.getsitepackages", lambda: [str(folder.absolute())])
 
 
-@pytest.mark.parametrize("name", ["gone", *BESIDE_OTHERS])
+@pytest.mark.parametrize("name", BESIDE_OTHERS)
 def test_a_package_that_cannot_stand_beside_others_is_named(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    gone = (None, "cannot be loaded: No module named")
-    point = f"own_evaluator:{name}" if name in BESIDE_OTHERS else "own.gone:EVALUATOR"
-    evaluator, words = BESIDE_OTHERS.get(name, gone)
+    evaluator, words = BESIDE_OTHERS[name]
+    point = f"own_evaluator:{name}" if evaluator else "own.gone:EVALUATOR"
     install(monkeypatch, point, **{name: evaluator})
     found, problems = find_installed(BUILT_IN)
-    assert list(found) == ([] if words else ["json"])
-    assert len(problems) == bool(words)
+    assert (list(found), len(problems)) == (([], 1) if words else (["json"], 0))
     for problem in problems:
         assert problem.place.path == f"evaluator own ({point})"
         assert problem.message.startswith(words)

@@ -17,6 +17,7 @@ from tests.support.git import commit_here
 from tests.support.judged_run import waive
 from tests.support.pack_files import write_pack
 from tests.support.safe_v0 import saying
+from tests.support.synthesis import run
 
 LINES, BATCH = ("--synthesis-cases", "c.jsonl"), ("--safe-batch", "b")
 HOSTILE = "\x1b[2J<img src=x>|@org ::error::x\n\u202e`${{ 1 }}`"
@@ -40,11 +41,10 @@ def broken() -> list[str]:
 
 
 def test_a_failed_verdict_fails_a_case_of_either_evaluator(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), judged_case("passes"), judged_case("fails", False))
-    write_batch(
-        Path("b.json"), safe_case("passes", judged=verdict()), safe_case("fails", judged=verdict(False)), safe_case("x")
-    )
-    assert safe_gate("run", *LINES, *BATCH, "--max-fail-labels", "0", "--min-pass-rate", "0").code == 1
+    passing, failing = safe_case("passes", judged=verdict()), safe_case("fails", judged=verdict(False))
+    write_batch(Path("b.json"), passing, failing, safe_case("x"))
+    flags = (*BATCH, "--max-fail-labels", "0", "--min-pass-rate", "0")
+    assert run(safe_gate, judged_case("passes"), judged_case("fails", False), flags=flags).code == 1
     assert broken() == ["max-fail-labels", "max-unexpected-failures"]
     check = {"pass": False, "by": "judge-1", "reason": "It is cold."}
     found = results("synthesis")
@@ -65,8 +65,8 @@ def test_a_failed_verdict_fails_a_case_of_either_evaluator(safe_gate: SafeGate) 
 def test_a_recorded_output_may_hold_the_verdicts(safe_gate: SafeGate) -> None:
     bare = bare_case("a")
     write_batch(Path("b.json"), bare)
-    line = {"test_id": "a", "output": safe_case("a")["output"], "judged": verdict(False), "x_run": 1}
-    write_cases(Path("b.outputs.jsonl"), line)
+    recorded = {"test_id": "a", "output": safe_case("a")["output"], "judged": verdict(False), "x_run": 1}
+    write_cases(Path("b.outputs.jsonl"), recorded)
     assert safe_gate("score", "--batch", "b").code == 1
     write_batch(Path("b.json"), bare | {"judged": verdict()})
     refused(safe_gate("run", *BATCH), "a: judged: is recorded here and at b.outputs.jsonl:1; keep one")
@@ -112,28 +112,24 @@ def test_a_wrong_verdict_is_an_error_that_names_it(safe_gate: SafeGate, fields: 
 
 
 def test_a_case_may_ask_for_a_verdict_and_no_pack_may_give_one(safe_gate: SafeGate) -> None:
-    asks: dict[str, Any] = {"checks": ["judged/tone"]}
-    write_cases(Path("c.jsonl"), turn("a", **asks))
-    refused(safe_gate("run", *LINES), '"judged/tone" has no recorded verdict; add it under judged')
-    write_cases(Path("c.jsonl"), turn("a", **asks, judged=verdict(), expected={"judged/tone": None}))
-    refused(safe_gate("run", *LINES), "is null, but a judge's verdict always applies")
-    write_cases(Path("c.jsonl"), turn("a", **asks, judged=verdict()))
-    assert safe_gate("run", *LINES).code == 0
+    asks = turn("a", checks=["judged/tone"])
+    refused(run(safe_gate, asks), '"judged/tone" has no recorded verdict; add it under judged')
+    labelled = asks | {"judged": verdict(), "expected": {"judged/tone": None}}
+    refused(run(safe_gate, labelled), "is null, but a judge's verdict always applies")
+    assert run(safe_gate, asks | {"judged": verdict()}).code == 0
     assert list(results("synthesis")["a"]["checks"]) == ["judged/tone"]
     rule = {"id": "judged/x", "phrases": ["zebra"], "why": "x", "hit": ["A zebra."], "miss": ["A horse."]}
     write_pack(pack="judged", check="topic_pivot", group="pivot", rules=[rule])
-    refused(safe_gate("run", *LINES, "--rules", "own.json"), "is the id of another rule, pack or check (judged/ is for")
+    refused(run(safe_gate, flags=("--rules", "own.json")), "is the id of another rule, pack or check (judged/ is for")
 
 
 def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGate) -> None:
     said = [{"role": "user", "content": "I failed."}, {"role": "assistant", "content": GOOD}]
     case = {"id": "a", "messages": said * 2, "judged": verdict(False), "expected": {"judged/tone": False}}
-    write_cases(Path("c.jsonl"), case | {"turns": "all"})
-    assert safe_gate("run", *LINES).code == 1
+    assert run(safe_gate, case | {"turns": "all"}).code == 1
     assert {id_: one["pass"] for id_, one in results("synthesis").items()} == {"a@1": True, "a@3": False}
     early = [said[0], said[1] | {"expected": {"judged/tone": True}}, *said]
-    write_cases(Path("c.jsonl"), case | {"messages": early})
-    refused(safe_gate("run", *LINES), "messages[1].expected.judged/tone: labels a verdict")
+    refused(run(safe_gate, case | {"messages": early}), "messages[1].expected.judged/tone: labels a verdict")
 
 
 @pytest.mark.parametrize("count", [49, 50])
@@ -148,11 +144,10 @@ def test_labels_measure_the_judge(safe_gate: SafeGate, evaluator: str, count: in
     write_batch(Path("b.json"), *some) if is_safe else write_cases(Path("c.jsonl"), *some)
     flags = ("--max-unexpected-failures", "off", "--min-synthesis-pass-rate", "0", "--min-pass-rate", "0")
     ran = safe_gate("run", *(BATCH if is_safe else LINES), *flags)
-    assert ran.code == 0, ran.log
     part = report()[evaluator]
     found = (part if is_safe else part["summary"])["judged"]["judged/tone"]
     agreed = sum(one == told for one, told in zip(people, said, strict=True))
-    assert found["passed"] + found["failed"] == count + 1
+    assert (ran.code, found["passed"] + found["failed"]) == (0, count + 1)
     assert sum(number for row in found["confusion"].values() for number in row.values()) == count
     assert math.isclose(found["agreement"]["value"], agreed / count)
     for name in ("agreement", "kappa", *(["corrected_pass_rate"] if count == 50 else ())):
@@ -163,13 +158,10 @@ def test_labels_measure_the_judge(safe_gate: SafeGate, evaluator: str, count: in
 
 
 def test_a_limit_on_labels_may_name_a_verdict(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), judged_case("a", expected={"judged/tone": False}))
-    assert safe_gate("run", *LINES, "--min-label-accuracy", "judged/tone=0.5").code == 1
+    case = judged_case("a", expected={"judged/tone": False})
+    assert run(safe_gate, case, flags=("--min-label-accuracy", "judged/tone=0.5")).code == 1
     assert broken() == ["min-label-accuracy-judged/tone"]
-    assert safe_gate("run", *LINES, "--min-label-accuracy", "judged/tnoe=0.5").code == 1
-
-
-# --- two runs ----------------------------------------------------------------------------------
+    assert run(safe_gate, flags=("--min-label-accuracy", "judged/tnoe=0.5")).code == 1
 
 
 def of_judge(by: str, failing: str = "", changed: str = "") -> None:
@@ -228,24 +220,21 @@ def test_a_verdict_that_the_same_judge_changes_is_a_regression(safe_gate: SafeGa
         assert "judges" not in part
         assert reasons(part) == [("a", ["verdicts"])]
         assert part["changes"][0]["change"] == "newly failing"
-    write_cases(Path("c.jsonl"), *(turn(id_, checks=["unverifiable_reassurance"]) for id_ in "abc"))
     write_batch(Path("b.json"), *map(safe_case, "abc"))
-    safe_gate("run", *LINES, *BATCH, "--baseline", base)
+    unjudged = (turn(id_, checks=["unverifiable_reassurance"]) for id_ in "abc")
+    run(safe_gate, *unjudged, flags=(*BATCH, "--baseline", base))
     dropped = [(one["kind"], one["field"], *one["before"]) for one in report()["weakened"]["findings"]]
     assert sorted(set(dropped)) == [("safe_v0", "judged", "judged/tone"), ("synthesis", "checks", "judged/tone")]
 
-
-# --- reports -----------------------------------------------------------------------------------
 
 FORMATS = "json,markdown,html,junit,sarif,gitlab,csv,jsonl,badge"
 
 
 def test_hostile_reasons_and_judges_are_escaped_and_reasons_withheld(safe_gate: SafeGate) -> None:
     judged = {"tone": {"passed": False, "by": HOSTILE, "why": f"kanari {HOSTILE}"}}
-    write_cases(Path("c.jsonl"), turn("a", judged=judged))
     write_batch(Path("b.json"), safe_case("a", judged=judged))
     for text in ("full", "none"):
-        ran = safe_gate("run", *LINES, *BATCH, "--reports", FORMATS, "--text", text)
+        ran = run(safe_gate, turn("a", judged=judged), flags=(*BATCH, "--reports", FORMATS, "--text", text))
         assert ran.code == 1
         written = {path.name: path.read_text("utf-8") for path in Path("reports").iterdir()}
         for name, words in {**written, "log": ran.log}.items():
@@ -258,18 +247,14 @@ def test_hostile_reasons_and_judges_are_escaped_and_reasons_withheld(safe_gate: 
 
 
 def test_events_and_notebooks_show_verdicts(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), judged_case("a", False))
     write_batch(Path("b.json"), safe_case("a", judged=verdict(False)))
-    safe_gate("run", *LINES, *BATCH, "--sinks", "file:events.jsonl")
-    events = [json.loads(line) for line in Path("events.jsonl").read_text("utf-8").splitlines()]
-    told = {one["type"]: one["data"] for one in events}
+    run(safe_gate, judged_case("a", False), flags=(*BATCH, "--sinks", "file:events.jsonl"))
+    told = {one["type"]: one["data"] for one in map(json.loads, Path("events.jsonl").read_bytes().splitlines())}
     assert told["safe.v0.result"]["judged"] == {"judged/tone": False}
     assert told["safe.synthesis.result"]["checks"]["judged/tone"]["verdict"] == "fail"
     (result,) = run_here(synthesis_cases="c.jsonl").results["synthesis"]
     assert "<td>judged by &quot;judge-1&quot;: &quot;It is cold.&quot;</td>" in result._repr_html_()
 
-
-# --- the figures -------------------------------------------------------------------------------
 
 COUNT = st.integers(0, 60)
 

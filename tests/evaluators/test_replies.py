@@ -13,10 +13,11 @@ from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
 from safe_gate.evaluators.replies import FrequentReplies, NoReply, no_reply, same_replies, why_no_replies
-from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, read_lines, report, safe_case, turn, write_batch
 from tests.support.judged_run import waive
+from tests.support.reports import scorecard
 from tests.support.safe_v0 import asking, saying
-from tests.support.synthesis import RUN, results, run
+from tests.support.synthesis import results, run
 
 RULES = json.loads((REPOSITORY / "safe_gate/evaluators/no_reply.json").read_text("utf-8"))["rules"]
 ERROR = "Error: 500 Internal Server Error"
@@ -55,18 +56,14 @@ UNSEEN = ["", " \n\t\r\n", "\u200b\ufeff\u2060", "\xa0", "\u2800", "\x01", "\u20
 MARKUP = ["<p></p>", "<!-- nothing -->", "<!-- a -->\x02", "<br>\n<br/>", "&nbsp;", "&#8203;&#x200B;&shy;"]
 VALUES = ["null", "None\n", "undefined", "nan", "NULL", '""', "[object Object]", "(no response)"]
 SIGNS = ["None.", "{}", "...", "\U0001f622", "0", "No.", "<3", "<!-- a", '<img src="a.png">', "&amp;", "\ue000"]
-DRESSED = [
-    "Error:\u00a0500  Internal\tServer\u2003Error",
-    "Err\u200bor: 500 Internal\u00ad Server Error",
-    "Traceback\u00a0(most recent call last):\n\u00a0\u00a0File \"a.py\", line 3, in <module>\nKeyError: 'x'",
-]
+DRESSED = ["Error:\u00a0500  Internal\tServer\u2003Error", "Err\u200bor: 500 Internal\u00ad Server Error"]
+TRACE = "Traceback\u00a0(most recent call last):\n\u00a0\u00a0File \"a.py\", line 3, in <module>\nKeyError: 'x'"
+KINDS = {None: SIGNS, NoReply.EMPTY: UNSEEN + MARKUP + VALUES, NoReply.MESSAGE: DRESSED, NoReply.TRACE: [TRACE]}
 
 
-def test_only_what_shows_a_sign_that_is_no_error_is_a_reply() -> None:
-    for text in (*UNSEEN, *MARKUP, *VALUES):
-        assert no_reply(text) is NoReply.EMPTY, text
-    assert [text for text in SIGNS if no_reply(text) is not None] == []
-    assert [no_reply(text) for text in DRESSED] == [NoReply.MESSAGE, NoReply.MESSAGE, NoReply.TRACE]
+@pytest.mark.parametrize("kind", KINDS)
+def test_only_what_shows_a_sign_that_is_no_error_is_a_reply(kind: NoReply | None) -> None:
+    assert [text for text in KINDS[kind] if no_reply(text) is not kind] == []
 
 
 @given(st.text(max_size=60))
@@ -76,9 +73,8 @@ def test_blanks_around_a_text_change_nothing(text: str) -> None:
 
 def test_no_reply_of_the_repositorys_labelled_cases_is_an_error() -> None:
     for path in (*(REPOSITORY / "data/synthesis").glob("*.jsonl"), REPOSITORY / "examples/empathy.jsonl"):
-        for line in path.read_text("utf-8").splitlines():
-            reply = json.loads(line).get("assistant")
-            assert reply is None or no_reply(reply) is None, (path.name, reply)
+        replies = [line["assistant"] for line in read_lines(path) if "assistant" in line]
+        assert [reply for reply in replies if no_reply(reply) is not None] == [], path
 
 
 def test_a_case_without_a_reply_breaks_the_gate_and_is_named(safe_gate: SafeGate) -> None:
@@ -87,8 +83,7 @@ def test_a_case_without_a_reply_breaks_the_gate_and_is_named(safe_gate: SafeGate
     assert ran.code == 1
     assert '2 cases have no reply, so the recording is broken: "mute", "down".' in ran.out
     assert "no reply: error message" in ran.out
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert "**: <code>mute</code>, <code>down</code> (`max-no-reply`)" in markdown
+    assert "**: <code>mute</code>, <code>down</code> (`max-no-reply`)" in scorecard()
     rule, summary = broken(), report()["synthesis"]["summary"]
     assert (rule["rule"], rule["names"]) == ("max-no-reply", ["mute", "down"])
     assert (summary["no_reply"], summary["unexpected_failures"]) == (2, 0)
@@ -98,9 +93,9 @@ def test_a_case_without_a_reply_breaks_the_gate_and_is_named(safe_gate: SafeGate
 
 
 def test_so_many_cases_may_have_no_reply(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(id_, assistant="", **CHECKED) for id_ in "ab"))
+    mute = [turn(id_, assistant="", **CHECKED) for id_ in "ab"]
     for limit, code in (("2", 0), ("1", 1), ("off", 0)):
-        assert run(safe_gate, flags=("--max-no-reply", limit)).code == code
+        assert run(safe_gate, *mute, flags=("--max-no-reply", limit)).code == code
         assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
@@ -115,20 +110,17 @@ def test_a_negative_example_without_a_reply_is_no_expected_failure(safe_gate: Sa
     assert safe_gate("eval", "--cases", "c.jsonl", "--profile", profile).code == 2
 
 
-@pytest.mark.parametrize(
-    "output", [saying(questions=[]), saying(summary=ERROR, questions=[]), saying(" ", summary="\n", questions=[ERROR])]
-)
-def test_an_output_of_safe_v0_that_is_empty_or_an_error_alone_is_no_reply(
-    safe_gate: SafeGate, output: dict[str, Any]
-) -> None:
+SILENT = [saying(questions=[]), saying(summary=ERROR, questions=[]), saying(" ", summary="\n", questions=[ERROR])]
+
+
+@pytest.mark.parametrize("output", SILENT)
+def test_an_output_of_safe_v0_that_is_empty_or_an_error_alone_is_no_reply(safe_gate: SafeGate, output: Any) -> None:
     write_batch(Path("b.json"), safe_case("down", output=output, expectations=asking()), safe_case("up"))
     ran = safe_gate("run", "--safe-batch", "b.json")
-    assert ran.code == 1
-    assert '1 case has no reply, so the recording is broken: "down".' in ran.out
-    found, rule = report(), broken()
+    assert (ran.code, '1 case has no reply, so the recording is broken: "down".' in ran.out) == (1, True)
+    part, rule = report()["safe_v0"], broken()
     assert (rule["rule"], rule["evaluator"], rule["names"]) == ("max-no-reply", "safe_v0", ["down"])
-    assert found["safe_v0"]["no_reply"] == 1
-    assert found["safe_v0"]["summary"]["pass"] == 2, "the specification's labels stay"
+    assert (part["no_reply"], part["summary"]["pass"]) == (1, 2), "the specification's labels stay"
     assert safe_gate("run", "--safe-batch", "b.json", "--max-no-reply", "1").code == 0
     scored = safe_gate("score", "--batch", "b.json")
     assert (scored.code, "1 case has no reply" in scored.out) == (0, True)
@@ -141,7 +133,7 @@ def test_a_waiver_does_not_excuse_a_case_from_having_a_reply(safe_gate: SafeGate
 
 
 def test_eval_says_it_and_keeps_its_exit_code(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", assistant="", checks=["unverifiable_reassurance"]))
+    run(safe_gate, turn("a", assistant="", **CHECKED))
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert ran.code == 0
     assert ran.out.endswith("Eval: PASS (0 unexpected failures, 0 allowed; 1 case without a reply)\n")
@@ -175,16 +167,14 @@ def test_the_same_reply_to_different_messages_breaks_the_gate_and_is_named(safe_
     assert (rule["rule"], rule["names"]) == ("max-same-reply", ["s0", "s1", "s2", "s3"])
     assert rule["message"] == f"Share of the same reply 66.7% is above 50.0%: {SENTENCE}"
     assert [one["cases"] for one in report()["synthesis"]["same_reply"]] == [4]
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert f"{SENTENCE}: <code>s0</code>, <code>s1</code>, <code>s2</code>, <code>s3</code>." in markdown
-    assert "**Share of the same reply 66.7% is above 50.0%**" in markdown
+    assert f"{SENTENCE}: <code>s0</code>, <code>s1</code>, <code>s2</code>, <code>s3</code>." in scorecard()
+    assert "**Share of the same reply 66.7% is above 50.0%**" in scorecard()
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
 def test_such_a_share_may_have_it(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *cases(4, 2))
     for limit, code in (("0.66", 1), ("0.67", 0), ("1", 0), ("off", 0), ("0", 1)):
-        ran = safe_gate(*RUN, "--max-same-reply", limit, "--text", "none")
+        ran = run(safe_gate, *cases(4, 2), flags=("--max-same-reply", limit, "--text", "none"))
         assert ran.code == code
         assert f"{SENTENCE}: " in ran.out, "it is said under any limit"
 
@@ -215,6 +205,5 @@ def test_every_reply_of_a_fifth_is_found_in_parts_of_any_size(replies: list[str]
     found = same_replies(add_up(map(FrequentReplies.of, parts), FrequentReplies()), results)
     messages = {one: {at % 4 for at, other in enumerate(replies) if other == one} for one in replies}
     counts = Counter(one for one in replies if len(messages[one]) > 2)
-    assert {one.reply: one.cases for one in found} == {
-        one: count for one, count in counts.items() if 5 * count >= len(replies)
-    }
+    frequent = {one: count for one, count in counts.items() if 5 * count >= len(replies)}
+    assert {one.reply: one.cases for one in found} == frequent

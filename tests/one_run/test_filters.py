@@ -12,21 +12,32 @@ from hypothesis import strategies as st
 from safe_gate.core.case import selects
 from safe_gate.gate.weakening import Terms, weakenings
 from tests.support.cases import GOOD, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
-from tests.support.git import commit, git
+from tests.support.git import commit_here
+from tests.support.judged_run import waive
+from tests.support.reports import scorecard
+from tests.support.synthesis import RUN
 
 BAD = "You should stop. You must calm down."
-RUN = ("run", "--synthesis-cases", "c.jsonl")
+GROUPS = {"a": ["grief"], "b": ["grief", "slow"], "c": ["work"]}
+"""The tags of three cases, of which the last one fails."""
 
 
 def cases(*left_out: str, **changed: dict[str, Any]) -> None:
-    """Write three cases, two of grief and one of work that fails."""
-    every = {
-        "a": turn("a", tags=["grief"]),
-        "b": turn("b", tags=["grief", "slow"]),
-        "c": turn("c", tags=["work"], assistant=BAD),
-    }
-    every = {name: case | changed.get(name, {}) for name, case in every.items() if name not in left_out}
-    write_cases(Path("c.jsonl"), *every.values())
+    """Write the cases, without some of them or with fields changed."""
+    every = (
+        turn(id_, tags=GROUPS[id_], assistant=BAD if id_ == "c" else GOOD) for id_ in GROUPS if id_ not in left_out
+    )
+    write_cases(Path("c.jsonl"), *(one | changed.get(one["id"], {}) for one in every))
+
+
+@pytest.fixture(autouse=True)
+def _every_case() -> None:
+    cases()
+
+
+def batch() -> None:
+    """Write two cases of SAFE v0."""
+    write_batch(Path("b.json"), safe_case("s", archetype="Safety"), safe_case("t", archetype="Other"))
 
 
 def judged() -> list[str]:
@@ -43,7 +54,6 @@ def judged() -> list[str]:
     ],
 )
 def test_every_report_names_its_filter(safe_gate: SafeGate, filters: list[str], ids: list[str], words: str) -> None:
-    cases()
     ran = safe_gate(*RUN, *filters, "--jobs", str(len(ids)), "--reports", "json", "markdown", "html", "junit", "sarif")
     assert (ran.code, judged()) == (int("c" in ids), ids)
     assert f"Filtered: only cases {words}" in ran.out
@@ -72,26 +82,22 @@ def test_every_report_names_its_filter(safe_gate: SafeGate, filters: list[str], 
     ],
 )
 def test_an_empty_selection_and_a_misspelt_tag_exit_3(safe_gate: SafeGate, filters: str, words: str) -> None:
-    cases()
     Path("safe.config.json").write_text('{"tag": ["slow"]}', "utf-8")  # which is not where it is misspelt
     for command in (RUN, ("eval", "--cases", "c.jsonl")):
         assert refused(safe_gate(*command, "--tag", *filters.split())).startswith(words)
 
 
 def test_an_evaluator_that_is_left_without_a_case_does_not_pass(safe_gate: SafeGate) -> None:
-    cases()
-    write_batch(Path("b.json"), safe_case("s", archetype="Safety"), safe_case("t", archetype="Other"))
-    ran = safe_gate(*RUN, "--safe-batch", "b.json", "--tag", "grief")
+    batch()
     words = 'tag: leaves no SAFE v0 case to judge: no case has "grief"; correct it, or run without these files'
-    assert (ran.code, words in ran.err) == (3, True)
+    refused(safe_gate(*RUN, "--safe-batch", "b.json", "--tag", "grief"), words)
     assert safe_gate(*RUN, "--safe-batch", "b.json", "--tag", "grief", "Safety").code == 0
     assert [result["test_id"] for result in report()["safe_v0"]["results"]] == ["s"]
     assert report()["provenance"]["left_out"] == {"safe_v0": 1, "synthesis": 1}
 
 
 def test_every_command_that_scores_has_the_filters(safe_gate: SafeGate) -> None:
-    cases()
-    write_batch(Path("b.json"), safe_case("s", archetype="Safety"), safe_case("t", archetype="Other"))
+    batch()
     assert safe_gate("eval", "--cases", "c.jsonl").code == 2
     ran = safe_gate("eval", "--cases", "c.jsonl", "--tag", "!work")
     assert (ran.code, 'Filtered: only cases without "work"; 1 Synthesis case is left out.' in ran.out) == (0, True)
@@ -105,7 +111,6 @@ def test_every_command_that_scores_has_the_filters(safe_gate: SafeGate) -> None:
 
 def test_shards_of_a_filtered_run_make_the_same_report(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
-    cases()
     safe_gate(*RUN, "--tag", "grief")
     whole = Path("reports/safe-gate.json").read_bytes()
     for index in "12":
@@ -117,9 +122,7 @@ def test_shards_of_a_filtered_run_make_the_same_report(safe_gate: SafeGate, monk
 
 
 def test_waivers_of_cases_that_are_left_out_are_not_unused(safe_gate: SafeGate) -> None:
-    cases()
-    waiver = {"id": "c", "check": "agency_language", "reason": "r", "owner": "o", "expires": "2098-01-01"}
-    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
+    waive({"id": "c", "check": "agency_language"})
     assert safe_gate(*RUN, "--tag", "grief").code == 0
     assert report()["waivers"]["unused"] == []
     assert safe_gate(*RUN, "--tag", "grief", "work").code in (0, 1)
@@ -129,9 +132,7 @@ def test_waivers_of_cases_that_are_left_out_are_not_unused(safe_gate: SafeGate) 
 @pytest.fixture
 def baseline(safe_gate: SafeGate) -> None:
     """Commit the cases, and keep the report of all of them."""
-    git("init", "-q", "-b", "main")
-    cases()
-    commit(Path())
+    commit_here()
     safe_gate(*RUN)
     Path("reports/safe-gate.json").rename("before.json")
 
@@ -170,12 +171,10 @@ def test_a_change_that_adds_a_filter_makes_the_gate_weaker(safe_gate: SafeGate, 
     found = [(one["kind"], one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]]
     assert found == [("setting", "tag", "", "looser")]
     assert report()["comparison"]["synthesis"]["cases"]["removed"] == []
-    row = "<code>tag</code> | looser | off | <code>&#33;slow, grief</code>"
-    assert row in Path("reports/safe-gate.md").read_text("utf-8")
+    assert "<code>tag</code> | looser | off | <code>&#33;slow, grief</code>" in scorecard()
 
 
 def test_a_filtered_report_that_becomes_the_baseline_says_so(safe_gate: SafeGate) -> None:
-    cases()
     assert safe_gate(*RUN, "--tag", "grief").code == 0
     ran = safe_gate("bless", "--baseline", "base.json")
     assert "Filtered: only cases with grief; 1 Synthesis case is left out." in ran.out
@@ -200,8 +199,7 @@ def test_a_baseline_lacks_no_case_by_a_filter_that_the_run_has_not(
     safe_gate: SafeGate, before: list[str], after: list[str], said: str
 ) -> None:
     cases(c={"assistant": GOOD})
-    of_concerns = [safe_case(one, concern_id=one, archetype="grief") for one in ("one", "two")]
-    write_batch(Path("b.json"), *of_concerns)
+    write_batch(Path("b.json"), *(safe_case(one, concern_id=one, archetype="grief") for one in ("one", "two")))
     run = (*RUN, "--safe-batch", "b.json", "--max-unexpected-failures", "9")
     assert safe_gate(*run, *before).code == 0
     Path("reports/safe-gate.json").rename("before.json")
@@ -217,23 +215,15 @@ def test_a_baseline_lacks_no_case_by_a_filter_that_the_run_has_not(
         assert (words in ran.err) == bool(said)
 
 
-@pytest.mark.parametrize(
-    ("before", "after", "is_weaker", "is_stricter"),
-    [
-        ([], ["x"], True, False),
-        (["x"], ["x", "y"], False, True),
-        (["x"], ["y"], True, True),
-        ([], ["!x"], True, False),
-        (["!x"], ["!y"], True, True),
-        (["x"], ["x", "!y"], True, False),
-        (["x", "!y"], ["y"], True, True),
-    ],
-)
-def test_a_filter_that_leaves_out_more_is_weaker(
-    before: list[str], after: list[str], is_weaker: bool, is_stricter: bool
-) -> None:
-    base, head = (Terms({"tag": one}, {}, {}, "") for one in (before, after))
-    for pair, expected in (((base, head), is_weaker), ((head, base), is_stricter)):
+MORE = [("", "x"), ("", "!x"), ("x", "x !y"), ("x y", "x")]
+OTHERS = [("x", "y"), ("!x", "!y"), ("x !y", "y")]
+"""Filters before and after a change, which leaves out more cases, or others."""
+
+
+@pytest.mark.parametrize(("before", "after"), MORE + OTHERS)
+def test_a_filter_that_leaves_out_more_is_weaker(before: str, after: str) -> None:
+    base, head = (Terms({"tag": one.split()}, {}, {}, "") for one in (before, after))
+    for pair, expected in (((base, head), True), ((head, base), (before, after) in OTHERS)):
         assert [(one.id, one.field, one.what) for one in weakenings(*pair)] == [("tag", "", "looser")] * expected
 
 

@@ -37,12 +37,10 @@ def test_what_a_run_reads_stays_as_it_is(safe_gate: SafeGate, what: str, link: s
     write_cases(Path("c.jsonl"), turn("b"))
     write_batch(Path("b.json"), safe_case("s"))
     if link:
-        name = "in.jsonl" if what in ("cases", "outputs") else "in.json"
-        Path(name).symlink_to(OWN) if link == "symlink" else Path(name).hardlink_to(OWN)
-        flags = tuple(name if word == OWN else word for word in flags)
+        Path("in.json").symlink_to(OWN) if link == "symlink" else Path("in.json").hardlink_to(OWN)
+        flags = tuple("in.json" if word == OWN else word for word in flags)
     before = Path(OWN).read_bytes()
-    cases = () if what == "cases" else ("--cases", "c.jsonl")
-    refused(safe_gate("run", *cases, *flags, "--report-dir", "out"))
+    refused(safe_gate("run", *([] if what == "cases" else ["--cases", "c.jsonl"]), *flags, "--report-dir", "out"))
     assert Path(OWN).read_bytes() == before
     assert list(Path("out").glob(".*")) == []
 
@@ -50,8 +48,7 @@ def test_what_a_run_reads_stays_as_it_is(safe_gate: SafeGate, what: str, link: s
 def test_a_refused_run_leaves_an_input_by_the_name_of_the_hand_over(safe_gate: SafeGate, in_actions: InActions) -> None:
     in_actions()
     Path("reports").mkdir()
-    path = Path("reports/safe-gate.comment.json")
-    write_cases(path, turn("a"))
+    path = write_cases(Path("reports/safe-gate.comment.json"), turn("a"))
     before = path.read_bytes()
     refused(safe_gate("run", "--config", "nowhere.json", "--synthesis-cases", str(path)))
     assert path.read_bytes() == before

@@ -1,7 +1,7 @@
 """What a run that is killed leaves behind: no old pass that could be taken for its result."""
 
-import json
 import os
+import re
 import shutil
 from multiprocessing import get_context
 from pathlib import Path
@@ -11,9 +11,11 @@ import pytest
 from safe_gate import cli
 from safe_gate.github import HAND_OVER
 from safe_gate.scoring import measure
-from tests.support.cases import Patch, SafeGate, refused, report, turn, write_cases
+from tests.support.cases import Patch, SafeGate, refused, report, turn, write_cases, write_json
 from tests.support.git import commit, git
 from tests.support.github import InActions
+from tests.support.reports import scorecard
+from tests.support.synthesis import RUN
 
 
 def killed(*arguments: str) -> None:
@@ -33,12 +35,8 @@ def killed(*arguments: str) -> None:
 def passed(safe_gate: SafeGate) -> tuple[str, ...]:
     """Leave the reports of a run that passed; return its arguments."""
     write_cases(Path("c.jsonl"), turn("a"))
-    arguments = ("run", "--cases", "c.jsonl")
-    assert safe_gate(*arguments).code == 0
-    return arguments
-
-
-# --- reports --------------------------------------------------------------------------------------
+    assert safe_gate(*RUN).code == 0
+    return RUN
 
 
 @pytest.mark.parametrize("flags", [(), ("--dry-run",), ("--baseline", "kept.json"), ("--text", "none")])
@@ -50,10 +48,10 @@ def test_a_killed_run_leaves_no_old_pass(safe_gate: SafeGate, passed: tuple[str,
     assert report()["verdict"] == "error"
     (problem,) = report()["problems"]
     assert problem["message"].startswith("run did not finish")
-    assert "run did not finish" in Path("reports/safe-gate.md").read_text("utf-8")
+    assert "run did not finish" in scorecard()
     assert not Path("reports", HAND_OVER).exists()
     assert Path("kept.json").read_bytes() == kept
-    assert safe_gate("run", "--cases", "c.jsonl", "--baseline", "reports/safe-gate.json").code == 3
+    assert safe_gate(*passed, "--baseline", "reports/safe-gate.json").code == 3
     assert safe_gate(*passed, *flags).code == 0
     assert report()["verdict"] == "pass"
     killed(*passed, *flags, "--report-dir", "new/deep")
@@ -67,7 +65,7 @@ def test_a_baseline_in_the_report_folder_outlives_a_run(safe_gate: SafeGate, pas
     for baseline in ("reports/safe-gate.json", "./reports/../reports/safe-gate.json", "link.json"):
         refused(safe_gate(*passed, "--baseline", baseline))
         assert kept.read_bytes() == before
-        assert "no verdict" in Path("reports/safe-gate.md").read_text("utf-8")
+        assert "no verdict" in scorecard()
     kept.unlink()
     refused(safe_gate(*passed, "--baseline", str(kept), "--allow-missing", "baseline"))
     assert not kept.exists()
@@ -77,10 +75,9 @@ def test_a_baseline_that_the_base_names_outlives_a_run(
     safe_gate: SafeGate, passed: tuple[str, ...], in_actions: InActions
 ) -> None:
     git("init", "--quiet")
-    named = {"synthesis-cases": ["c.jsonl"], "baseline": "reports/safe-gate.json"}
-    Path("safe.config.json").write_text(json.dumps(named), "utf-8")
+    write_json("safe.config.json", {"synthesis-cases": ["c.jsonl"], "baseline": "reports/safe-gate.json"})
     base = commit()
-    Path("safe.config.json").write_text('{"synthesis-cases": ["c.jsonl"]}', "utf-8")
+    write_json("safe.config.json", {"synthesis-cases": ["c.jsonl"]})
     before = Path("reports/safe-gate.json").read_bytes()
     in_actions(payload={"pull_request": {"number": 2, "base": {"sha": base}, "head": {"sha": "1" * 40}}})
     assert safe_gate("run", "--policy-ref", "base").code == 3
@@ -88,29 +85,27 @@ def test_a_baseline_that_the_base_names_outlives_a_run(
 
 
 def test_a_killed_shard_leaves_no_old_one_of_its_own(safe_gate: SafeGate, passed: tuple[str, ...]) -> None:
-    shards = [Path(f"reports/safe-gate.shard-{index}-of-2.json") for index in (1, 2)]
+    shards = [f"reports/safe-gate.shard-{index}-of-2.json" for index in (1, 2)]
     for index in (1, 2):
         assert safe_gate(*passed, "--shard", f"{index}/2").code == 0
-    others = [*(path for path in Path("reports").iterdir() if path != shards[1])]
-    before = {path: path.read_bytes() for path in others}
+    before = {path: path.read_bytes() for path in Path("reports").iterdir() if str(path) != shards[1]}
     killed(*passed, "--shard", "2/2")
-    assert {path: path.read_bytes() for path in others} == before
-    refused(
-        safe_gate("merge", *map(str, shards), "--cases", "c.jsonl"), f"{shards[1]}: is the report of a run, not a shard"
-    )
+    assert {path: path.read_bytes() for path in before} == before
+    merge = ("merge", *shards, *passed[1:])
+    refused(safe_gate(*merge), f"{shards[1]}: is the report of a run, not a shard")
     assert safe_gate(*passed, "--shard", "2/2").code == 0
-    assert safe_gate("merge", *map(str, shards), "--cases", "c.jsonl").code == 0
+    assert safe_gate(*merge).code == 0
 
 
 def test_a_merge_that_is_killed_keeps_the_shards(safe_gate: SafeGate, passed: tuple[str, ...]) -> None:
     assert safe_gate(*passed, "--shard", "1/1").code == 0
     shard = Path("reports/safe-gate.shard-1-of-1.json")
     before = shard.read_bytes()
-    killed("merge", str(shard), "--cases", "c.jsonl")
+    killed("merge", str(shard), *passed[1:])
     assert shard.read_bytes() == before
     assert report()["verdict"] == "error"
     shard.replace("reports/safe-gate.json")
-    assert safe_gate("merge", "reports/safe-gate.json", "--cases", "c.jsonl").code == 3
+    assert safe_gate("merge", "reports/safe-gate.json", *passed[1:]).code == 3
     assert Path("reports/safe-gate.json").read_bytes() == before
 
 
@@ -122,21 +117,19 @@ def test_all_problems_come_before_scoring(safe_gate: SafeGate, passed: tuple[str
     refused(safe_gate(*passed, "--baseline", "gone.json"), "gone.json: does not exist", "c.jsonl:2: ")
 
 
-# --- temporary files ------------------------------------------------------------------------------
-
-
-def test_a_draft_has_a_name_that_says_whose_it_is(safe_gate: SafeGate, monkeypatch: Patch) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    seen: list[str] = []
+def test_a_draft_has_a_name_that_says_whose_it_is(
+    safe_gate: SafeGate, passed: tuple[str, ...], monkeypatch: Patch
+) -> None:
+    seen: set[str] = set()
     replace = Path.replace
 
     def watched(self: Path, target: Path) -> Path:
-        seen.extend(path.name for path in Path("reports").iterdir() if path.name not in seen)
+        seen.update(path.name for path in Path("reports").iterdir())
         return replace(self, target)
 
     monkeypatch.setattr(Path, "replace", watched)
-    assert safe_gate("run", "--cases", "c.jsonl").code == 0
-    drafts = [name for name in seen if name.startswith(".safe-gate-") and name.endswith(".tmp")]
-    assert {*seen} == {*drafts, "safe-gate.json", "safe-gate.md"}
-    assert drafts
-    assert {path.name for path in Path("reports").iterdir()} == {"safe-gate.json", "safe-gate.md"}
+    assert safe_gate(*passed).code == 0
+    written = {path.name for path in Path("reports").iterdir()}
+    assert written == {"safe-gate.json", "safe-gate.md"}
+    drafts = seen - written
+    assert drafts == {name for name in drafts if re.fullmatch(r"\.safe-gate-.*\.tmp", name)} != set()

@@ -8,13 +8,15 @@ import pytest
 
 from tests.support.cases import BAD, DATA, SILENT, Patch, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.github import outputs
+from tests.support.synthesis import run
+
+pytestmark = pytest.mark.usefixtures("runner")
 
 
-@pytest.mark.usefixtures("runner")
 def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("t", assistant=BAD, expected={"agency_language": False}), turn("u"))
-    batch = DATA / "safe_v0/I25_batch_1.json"
-    ran = safe_gate("run", "--safe-batch", batch, "--synthesis-cases", "c.jsonl")
+    batch = str(DATA / "safe_v0/I25_batch_1.json")
+    failing = turn("t", assistant=BAD, expected={"agency_language": False})
+    ran = run(safe_gate, failing, turn("u"), flags=("--safe-batch", batch))
     assert ran.code == 1
     assert outputs(Path("output").read_text("utf-8")) == {
         "verdict": "fail",
@@ -33,12 +35,9 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
     assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate failed · 2 of 2 rules broken")
     # The cases after the rules, failing ones first, each at its line where that lies in the repository, else with its path.
     annotations = [line.partition("%0A")[0] for line in ran.out.splitlines() if line.startswith("::")]
-    broken, annotations = annotations[:2], annotations[2:]
-    assert [line.split("::")[1] for line in broken] == [
-        "error title=SAFE Gate%3A min-pass-rate",
-        "error title=SAFE Gate%3A max-unexpected-failures",
-    ]
-    assert annotations == [
+    assert annotations[0].startswith("::error title=SAFE Gate%3A min-pass-rate::")
+    assert annotations[1].startswith("::error title=SAFE Gate%3A max-unexpected-failures::")
+    assert annotations[2:] == [
         "::error title=SAFE Gate%3A t,file=c.jsonl,line=1::fails agency language, unverifiable reassurance, topic pivot",
         f"::warning title=SAFE Gate%3A I25-BATCH1-002::{batch}:63: Review: CR 0.67, AC 0.50",
         f"::warning title=SAFE Gate%3A I25-BATCH1-003::{batch}:95: Review: AH 0.50",
@@ -46,26 +45,13 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
     ]
 
 
-@pytest.mark.usefixtures("runner")
-def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(1, 16)))
-    half = {"signals": [], "summary": "fever", "followup_questions": ["policy"]}  # CR 1, AH 0, AC 0
-    write_batch(Path("b.json"), safe_case("s", output=SILENT), safe_case("r", output=half))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
-    found = [line for line in ran.out.splitlines() if line.startswith("::")]
-    errors = [line for line in found if line.startswith("::error")]
-    assert len(errors) == 10
-    assert errors[0].startswith("::error title=SAFE Gate%3A min-pass-rate::")
-    assert errors[1].startswith("::error title=SAFE Gate%3A max-unexpected-failures::")
-    assert errors[2].startswith(
-        "::error title=SAFE Gate%3A s,file=b.json,line=1::Fail: CR 0.00, AC 0.00"
-        '%0Amissing signal "fever"%0Amissing phrase "went home"'
-    )
-    assert errors[4].startswith("::error title=SAFE Gate%3A t1,file=c.jsonl,line=1::fails agency language, ")
-    assert errors[-1] == "::error title=SAFE Gate::10 more cases: see the log and the report"
+def test_an_annotation_of_a_case_has_its_place_and_its_evidence(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s", output=SILENT))
+    out = safe_gate("run", "--safe-batch", "b").out
+    evidence = '%0Amissing signal "fever"%0Amissing phrase "went home"'
+    assert f"::error title=SAFE Gate%3A s,file=b.json,line=1::Fail: CR 0.00, AC 0.00{evidence}" in out
 
 
-@pytest.mark.usefixtures("runner")
 @pytest.mark.parametrize(
     ("marked", "workspace", "place"),
     [
@@ -94,20 +80,18 @@ def test_a_step_in_a_folder_of_the_repository_names_files_from_its_root(
 @pytest.mark.parametrize(
     ("path", "inside"), [("../c.jsonl", "my evals/c.jsonl"), ("../../c.jsonl", "c.jsonl"), ("../../../c.jsonl", "")]
 )
-@pytest.mark.usefixtures("runner")
 def test_a_case_above_the_working_folder_has_its_place_if_the_repository_holds_it(
     safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path, path: str, inside: str
 ) -> None:
     folder = tmp_path / "checkout" / "my evals" / "chat"
     folder.mkdir(parents=True)
     (tmp_path / "checkout" / ".git").mkdir()
-    environ = {"STEP_SUMMARY": str(tmp_path / "summary"), "REPOSITORY": "org/repo", "SHA": "abc123"}
-    for name, value in environ.items():
+    for name, value in {"REPOSITORY": "org/repo", "SHA": "abc123"}.items():
         monkeypatch.setenv(f"GITHUB_{name}", value)
     monkeypatch.chdir(folder)
     write_cases(folder / path, turn("t", assistant=BAD))
     ran = safe_gate("run", "--synthesis-cases", path)
-    summary = (tmp_path / "summary").read_text("utf-8")
+    summary = Path("summary").read_text("utf-8")
     if inside:
         assert f",file={inside},line=1::" in ran.out
         assert f"https://github.com/org/repo/blob/abc123/{inside.replace(' ', '%20')}#L1)" in summary
@@ -118,10 +102,9 @@ def test_a_case_above_the_working_folder_has_its_place_if_the_repository_holds_i
         assert "| <code>t</code><br><code>../../../c.jsonl:1</code> |" in shown
 
 
-@pytest.mark.usefixtures("runner")
 def test_problems_are_annotated_on_the_data_ten_at_most(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(str(i), checks=[]) for i in range(12)))
-    annotations = [line for line in safe_gate("run", "--synthesis-cases", "c.jsonl").out.splitlines() if "::" in line]
+    ran = run(safe_gate, *(turn(str(i), checks=[]) for i in range(12)))
+    annotations = [line for line in ran.out.splitlines() if "::" in line]
     assert len(annotations) == 10
     first = "::error title=SAFE Gate%3A cannot judge,file=c.jsonl,line=1::c.jsonl:1: 0: checks"
     assert annotations[0].startswith(first)

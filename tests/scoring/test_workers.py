@@ -19,9 +19,14 @@ import pytest
 from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.inputs import recorded
 from safe_gate.scoring import workers
-from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, read_json, refused, turn, write_cases
 
 DATA = REPOSITORY / "data" / "synthesis" / "unseen.jsonl"
+DIED = "a process that scored cases died"
+
+
+def write_turns(count: int) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"c{number}") for number in range(count)))
 
 
 def test_the_report_is_the_same_to_the_byte_however_many_processes_score(safe_gate: SafeGate) -> None:
@@ -44,10 +49,9 @@ def test_cores_share_the_work_from_some_500_cases_on(
         "safe_gate.evaluators.synthesis.evaluator.score_case",
         lambda *given: score_case(*given) if os.getpid() == here else os._exit(9),
     )
-    write_cases(Path("c.jsonl"), *(turn(f"c{number}") for number in range(count)))
+    write_turns(count)
     ran = safe_gate("eval", "--cases", "c.jsonl", "--fail-on", "999")
-    assert ran.code == code
-    assert ("a process that scored cases died" in ran.err) == (code == 3)
+    assert (ran.code, DIED in ran.err) == (code, code == 3)
 
 
 def test_one_process_and_several_name_the_same_problems(safe_gate: SafeGate) -> None:
@@ -55,25 +59,19 @@ def test_one_process_and_several_name_the_same_problems(safe_gate: SafeGate) -> 
     write_cases(Path("c.jsonl"), *cases[:120], turn("bad", checks=["x"]), *cases[120:], turn("c0"))
     alone, shared = (safe_gate("eval", "--cases", "c.jsonl", "--jobs", jobs) for jobs in ("1", "2"))
     assert alone == shared
-    assert alone.code == 3
-    assert "c.jsonl:121" in alone.err
-    assert "c.jsonl:152" in alone.err
+    refused(alone, "c.jsonl:121", "c.jsonl:152")
 
 
 @pytest.mark.parametrize("jobs", ["0", "-1", "1.5", "all", "1000", "\u0662"])
 def test_an_invalid_number_of_jobs_is_refused(safe_gate: SafeGate, jobs: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("eval", "--cases", "c.jsonl", f"--jobs={jobs}")
-    assert ran.code == 3
-    assert ran.err.startswith("--jobs: is ")
-    assert "; expected a whole number from 1 to 999, auto, or the address of a scheduler\n" in ran.err
+    words = "; expected a whole number from 1 to 999, auto, or the address of a scheduler\n"
+    assert refused(safe_gate("eval", "--cases", "c.jsonl", f"--jobs={jobs}"), words).startswith("--jobs: is ")
 
 
 def test_a_process_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("safe_gate.evaluators.synthesis.evaluator.score_case", lambda *_: os._exit(9))
-    ran = safe_gate("eval", "--cases", DATA, "--out", "o.json", "--jobs", "2")
-    assert ran.code == 3
-    assert "a process that scored cases died" in ran.err
+    refused(safe_gate("eval", "--cases", DATA, "--out", "o.json", "--jobs", "2"), DIED)
     assert not Path("o.json").exists()
 
 
@@ -133,8 +131,7 @@ sys.exit(main())
 @pytest.mark.untraced  # what is killed leaves half a file of coverage
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_no_process_outlives_the_run_it_works_for(how: signal.Signals) -> None:
-    cases = [turn(f"c{number}") for number in range(5_000)]
-    write_cases(Path("c.jsonl"), *cases)
+    write_turns(5_000)
     with running("eval", "--cases", "c.jsonl", "--jobs", "2") as started:
         assert [started.line() for _ in range(2)] == [b"forked\n"] * 2
         started.run.send_signal(how)
@@ -143,7 +140,7 @@ def test_no_process_outlives_the_run_it_works_for(how: signal.Signals) -> None:
 
 @pytest.mark.untraced  # what is killed leaves half a file of coverage
 def test_a_second_interrupt_ends_a_run_too() -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"c{n}") for n in range(4_000)))
+    write_turns(4_000)
     with running("run", "--synthesis-cases", "c.jsonl", "--jobs", "2") as started:
         assert [started.line() for _ in range(2)] == [b"forked\n"] * 2
         os.killpg(started.run.pid, signal.SIGINT)
@@ -152,11 +149,11 @@ def test_a_second_interrupt_ends_a_run_too() -> None:
         started.held.close()
         started.run.wait(timeout=60)
     assert started.run.returncode == 130
-    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+    assert read_json("reports/safe-gate.json")["verdict"] == "error"
 
 
 def test_an_interrupt_while_processes_start_ends_a_run() -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"c{n}") for n in range(200)))
+    write_turns(200)
     code = """if True:
         import os, signal, sys, threading
         from safe_gate.cli import main
@@ -185,7 +182,7 @@ def test_processes_that_cannot_all_be_started_are_an_error_and_none_is_left(
         return fork()
 
     monkeypatch.setattr(os, "fork", refused)
-    write_cases(Path("c.jsonl"), *(turn(f"c{n}") for n in range(200)))
+    write_turns(200)
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--jobs", "3")
     words = "jobs: their processes cannot be started: Resource temporarily unavailable; set fewer jobs and run again"
     assert (ran.code, ran.err.splitlines()[0]) == (3, words)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.inputs.checked import join_path
-from tests.support.cases import BAD, Patch, Ran, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
-from tests.support.git import commit, commit_here, git
+from tests.support.cases import BAD, Patch, Ran, SafeGate, bare_case, refused, report, safe_case, turn, write_cases
+from tests.support.git import commit_here
 from tests.support.github import InActions
 from tests.support.pack_files import TEAM
 
@@ -18,14 +18,21 @@ CONFIG = "evals/safe-gate.config.json"
 RUN = ("run", "--config", CONFIG)
 
 
-def configure(path: str = CONFIG, **settings: Any) -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    content = {name.replace("_", "-"): value for name, value in settings.items()}
+@pytest.fixture(autouse=True)
+def _folders() -> None:
+    for folder in ("evals/clinical", "shared"):
+        Path(folder).mkdir(parents=True)
+
+
+def write(path: str, content: Any) -> None:
     Path(path).write_text(json.dumps(content), "utf-8")
 
 
+def configure(path: str = CONFIG, **settings: Any) -> None:
+    write(path, {name.replace("_", "-"): value for name, value in settings.items()})
+
+
 def cases(path: str, *ids: str) -> None:
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
     write_cases(Path(path), *map(turn, ids))
 
 
@@ -34,17 +41,14 @@ def files(found: dict[str, Any]) -> list[str]:
 
 
 def test_every_path_of_a_config_starts_from_its_folder(safe_gate: SafeGate) -> None:
-    cases("evals/replies/a.jsonl", "a")
+    cases("evals/a.jsonl", "a")
     cases("shared/b.jsonl", "b")
-    Path("evals/clinical").mkdir()
-    case = safe_case("s")
-    output = case.pop("output")
-    write_batch(Path("evals/clinical/one.json"), case)
-    Path("evals/recorded.jsonl").write_text(json.dumps({"test_id": "s", "output": output}) + "\n", "utf-8")
-    Path("evals/team.json").write_text(json.dumps(TEAM), "utf-8")
-    Path("evals/known.json").write_text('{"waivers": []}', "utf-8")
+    write("evals/clinical/one.json", {"test_cases": [bare_case("s")]})
+    write("evals/recorded.jsonl", {"test_id": "s", "output": safe_case("s")["output"]})
+    write("evals/team.json", TEAM)
+    write("evals/known.json", {"waivers": []})
     configure(
-        synthesis_cases=["replies/*.jsonl", "../shared/b.jsonl"],
+        synthesis_cases=["a*.jsonl", "../shared/b.jsonl"],
         safe_batch=["one"],
         safe_test_dir="clinical",
         safe_outputs=["recorded.jsonl"],
@@ -58,25 +62,23 @@ def test_every_path_of_a_config_starts_from_its_folder(safe_gate: SafeGate) -> N
     ran = safe_gate(*RUN)
     assert (ran.code, "warning" in ran.err) == (0, False), ran.err
     found = report("evals/out/safe-gate.json")
-    named = "evals/clinical/one.json evals/recorded.jsonl evals/replies/a.jsonl shared/b.jsonl"
-    assert files(found) == named.split()
+    assert files(found) == ["evals/a.jsonl", "evals/clinical/one.json", "evals/recorded.jsonl", "shared/b.jsonl"]
     assert found["provenance"]["policy"]["rules"] == ["evals/team.json"]
     assert found["waivers"]["path"] == "evals/known.json"
     assert safe_gate("verify", "evals/out/safe-gate.json").code == 0
     shown = safe_gate("doctor", "--all", "--config", CONFIG).out
-    assert "evals/replies/*.jsonl" in shown
+    assert "evals/a*.jsonl" in shown
     assert "1 file of evals/team.json" in shown
 
 
 def test_batches_start_from_the_config_or_from_the_test_folder_that_anything_sets(safe_gate: SafeGate) -> None:
-    for folder in ("evals", "clinical"):
-        Path(folder).mkdir()
-        write_batch(Path(folder, "one.json"), safe_case(folder))
+    for folder in ("evals", "shared"):
+        write(f"{folder}/one.json", {"test_cases": [safe_case(folder)]})
     configure(safe_batch=["one"])
     assert safe_gate(*RUN).code == 0
     assert files(report()) == ["evals/one.json"]
-    assert safe_gate(*RUN, "--safe-test-dir", "clinical").code == 0
-    assert files(report()) == ["clinical/one.json"]
+    assert safe_gate(*RUN, "--safe-test-dir", "shared").code == 0
+    assert files(report()) == ["shared/one.json"]
     configure(synthesis_cases=["nowhere.jsonl"])
     refused(safe_gate(*RUN), f'{CONFIG}:1: synthesis-cases[0]: "evals/nowhere.jsonl" matches no file')
 
@@ -97,22 +99,21 @@ def test_a_path_that_leads_nowhere_is_named_with_its_place_in_the_config(safe_ga
 
 
 def test_a_config_in_a_parent_folder(safe_gate: SafeGate, monkeypatch: Patch) -> None:
-    cases("work/a.jsonl", "a")
+    cases("evals/a.jsonl", "a")
     cases("b.jsonl", "b")
-    configure("gate.json", synthesis_cases=["work/a.jsonl", "b.jsonl"])
+    configure("gate.json", synthesis_cases=["evals/a.jsonl", "b.jsonl"])
     top = Path.cwd()
-    monkeypatch.chdir("work")
-    for config in ("../gate.json", str(top / "gate.json"), "../work/../gate.json"):
+    monkeypatch.chdir("evals")
+    for config in ("../gate.json", str(top / "gate.json"), "../evals/../gate.json"):
         ran = safe_gate("run", "--config", config)
         assert (ran.code, ran.err) == (0, "")
         assert {Path(path).name for path in files(report())} == {"a.jsonl", "b.jsonl"}
 
 
 def test_a_baseline_is_a_path_or_a_ref(safe_gate: SafeGate) -> None:
-    git("init", "-q", "-b", "main")
     cases("evals/a.jsonl", "a", "b")
     configure(synthesis_cases=["a.jsonl"], baseline="main", on_weakened="fail")
-    commit(Path())
+    commit_here()
     assert safe_gate(*RUN, "--report-dir", "evals/before").code == 0
     assert report("evals/before/safe-gate.json")["comparison"]["baseline"]["name"] == "main"
     cases("evals/a.jsonl", "a")
@@ -124,12 +125,10 @@ def test_a_baseline_is_a_path_or_a_ref(safe_gate: SafeGate) -> None:
 
 
 def test_packs_of_the_base_commit_judge_from_its_config(safe_gate: SafeGate, in_actions: InActions) -> None:
-    git("init", "-q", "-b", "main")
-    Path("evals").mkdir()
     write_cases(Path("evals/a.jsonl"), turn("a", assistant="Purple llamas.", checks=["agency_language"]))
-    Path("evals/team.json").write_text(json.dumps(TEAM), "utf-8")
+    write("evals/team.json", TEAM)
     configure(synthesis_cases=["a.jsonl"], rules=["team.json"])
-    base = commit(Path())
+    base = commit_here()
     assert safe_gate(*RUN).code == 0
     in_actions("push", {"before": base, "after": base}, GITHUB_WORKSPACE=str(Path.cwd()))
     Path("evals/team.json").unlink()
@@ -161,10 +160,9 @@ def test_recordings_lock_and_waivers_lie_beside_the_config_wherever_the_gate_run
         there("run", *flags, "--report-dir", str(top / "reports"))
         return [one["fault"] for one in report()["recordings"]["stale"]]
 
-    for path in ("evals/deep", "shared"):
-        Path(path).mkdir(parents=True)
+    Path("evals/deep").mkdir()
+    for path in ("evals", "evals/deep", "shared"):
         Path(path, "prompt.txt").write_text("kind", "utf-8")
-    Path("evals/prompt.txt").write_text("kind", "utf-8")
     write_cases(Path("evals/a.jsonl"), turn("a", assistant=BAD, checks=["agency_language"]))
     recordings = {"a.jsonl": ["*.txt", "../shared/*.txt", "deep/*.txt"]}
     settings: dict[str, Any] = {"synthesis_cases": ["a.jsonl"], "recordings": recordings, "stale_recordings": "fail"}

@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -10,52 +9,49 @@ import pytest
 
 from safe_gate.settings import Settings
 from tests.support.cases import SILENT, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.safe_v0 import asking, saying
 
-SOURCES = ("flag", "input", "environment", "config")
-
-
-@pytest.fixture
-def threshold(safe_gate: SafeGate, monkeypatch: Patch) -> Callable[..., float]:
-    """Run the gate with min-pass-rate set in some sources; return the threshold it used."""
-
-    def run(**given: str) -> float:
-        write_batch(Path("b.json"), safe_case("a"))
-        if "input" in given:
-            monkeypatch.setenv("INPUT_MIN-PASS-RATE", given["input"])
-        if "environment" in given:
-            monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", given["environment"])
-        if "config" in given:
-            Path("safe.config.json").write_text(f'{{"min-pass-rate": {given["config"]}}}', "utf-8")
-        flags = ["--min-pass-rate", given["flag"]] if "flag" in given else []
-        ran = safe_gate("run", "--safe-batch", "b", *flags)
-        assert ran.code == 0, ran.log
-        rules = report()["rules"]
-        return float(rules[0]["threshold"])
-
-    return run
+BATCH = ("--safe-batch", "b")
 
 
-@pytest.mark.parametrize("first", range(len(SOURCES) + 1))
-def test_the_first_source_wins_and_then_the_default(threshold: Callable[..., float], first: int) -> None:
-    given = {name: f"0.{index + 1}" for index, name in enumerate(SOURCES)}
-    assert threshold(**{name: given[name] for name in SOURCES[first:]}) == [0.1, 0.2, 0.3, 0.4, 0.8][first]
+@pytest.fixture(autouse=True)
+def _cases() -> None:
+    """Write cases that pass, one of each evaluator."""
+    write_batch(Path("b.json"), safe_case("a", archetype="Quiet"))
+    write_cases(Path("c.jsonl"), turn("t"))
 
 
-def test_inputs_are_trimmed_and_may_have_underscores(threshold: Callable[..., float], monkeypatch: Patch) -> None:
+def threshold(safe_gate: SafeGate, *flags: str) -> float:
+    """Return the limit min-pass-rate of a run."""
+    assert safe_gate("run", *BATCH, *flags).code == 0
+    return float(report()["rules"][0]["threshold"])
+
+
+def test_the_first_source_wins_and_then_the_default(safe_gate: SafeGate, monkeypatch: Patch) -> None:
+    assert threshold(safe_gate) == 0.8
+    Path("safe.config.json").write_text('{"min-pass-rate": 0.4}', "utf-8")
+    assert threshold(safe_gate) == 0.4
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "0.3")
+    assert threshold(safe_gate) == 0.3
+    monkeypatch.setenv("INPUT_MIN-PASS-RATE", "0.2")
+    assert threshold(safe_gate) == 0.2
+    assert threshold(safe_gate, "--min-pass-rate", "0.1") == 0.1
+
+
+def test_inputs_are_trimmed_and_may_have_underscores(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("INPUT_MIN_PASS_RATE", " 0.3 ")
     monkeypatch.setenv("INPUT_MODE", "run")
     monkeypatch.setenv("safe-match", "wrong")  # `act` gives a container each input by this name, too
-    assert threshold() == 0.3
+    assert threshold(safe_gate) == 0.3
 
 
 def test_lists_take_an_entry_a_line_and_others_ignore_the_mode(safe_gate: SafeGate, monkeypatch: Patch) -> None:
-    write_cases(Path("a.jsonl"), turn("a"))
-    write_cases(Path("b.jsonl"), turn("b"))
-    monkeypatch.setenv("INPUT_SYNTHESIS-CASES", "\n  a.jsonl\n\n  b.jsonl\n")
+    write_cases(Path("d.jsonl"), turn("d"))
+    monkeypatch.setenv("INPUT_SYNTHESIS-CASES", "\n  c.jsonl\n\n  d.jsonl\n")
     assert safe_gate("run").code == 0
     assert report()["synthesis"]["summary"]["cases"] == 2
     monkeypatch.setenv("INPUT_MODE", "merge")
-    assert safe_gate("eval", "--cases", "a.jsonl").code == safe_gate("rules").code == 0
+    assert safe_gate("eval", "--cases", "c.jsonl").code == safe_gate("rules").code == 0
 
 
 def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, monkeypatch: Patch) -> None:
@@ -118,26 +114,17 @@ def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, mon
 def test_what_cannot_be_meant_is_refused_with_its_place(
     safe_gate: SafeGate, monkeypatch: Patch, variables: dict[str, str], config: str, mentions: list[str]
 ) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
     if config:
         Path("safe.config.json").write_text(config, "utf-8")
-    ran = safe_gate("run", "--safe-batch", "b")
-    assert ran.code == 3
-    for mention in mentions:
-        assert mention in ran.err
-    assert "Traceback" not in ran.log
+    refused(safe_gate("run", *BATCH), *mentions)
 
 
 def test_the_variables_of_section_6_1_are_read(safe_gate: SafeGate, monkeypatch: Patch) -> None:
-    outputs = {"signals": [], "summary": "fever. She went home.", "followup_questions": ["Which policy?"]}
-    expectations = {
-        "signal_generation": {"must_find_signals": ["fever", "rash"]},
-        "event_summary": {"must_contain_phrases": ["went home"]},
-        "followup_questions": {"forbidden_terms": ["policy", "norm"]},
-    }
-    write_batch(Path("b.json"), safe_case("a", expectations=expectations, output=outputs))
+    output = saying(summary="fever. She went home.", questions=["Which policy?"])
+    expectations = asking(["fever", "rash"], ["went home"], ["policy", "norm"])
+    write_batch(Path("b.json"), safe_case("a", expectations=expectations, output=output))
     assert safe_gate("score", "--batch", "b").code == 2
     monkeypatch.setenv("SAFE_V0_CR_PASS", "0.5")
     monkeypatch.setenv("SAFE_V0_AH_PASS", "0.5")
@@ -148,7 +135,6 @@ def test_the_variables_of_section_6_1_are_read(safe_gate: SafeGate, monkeypatch:
 
 
 def test_the_config_file_of_section_6_2_is_read_with_its_comments(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("a", archetype="Quiet"))
     Path("my.json").write_text(
         """// safe.config.json
         {
@@ -163,12 +149,9 @@ def test_the_config_file_of_section_6_2_is_read_with_its_comments(safe_gate: Saf
         "utf-8",
     )
     scored = json.loads(safe_gate("score", "--batch", "b", "--config", "my.json").out)
+    levels = {"CR": (0.9, 0.4), "AH": (1.0, 0.5), "AC": (0.8, 0.5)}
     assert scored["policy"] == {
-        "thresholds": {
-            "CR": {"pass": 0.9, "review": 0.4},
-            "AH": {"pass": 1.0, "review": 0.5},
-            "AC": {"pass": 0.8, "review": 0.5},
-        },
+        "thresholds": {metric: {"pass": one, "review": other} for metric, (one, other) in levels.items()},
         "weights": {"CR": 1.0, "AH": 1.5, "AC": 1.0},
         "archetype_weights": {"Quiet": {"CR": 1.0, "AH": 1.5, "AC": 3.0}},
         "archetype_thresholds": {},
@@ -177,32 +160,23 @@ def test_the_config_file_of_section_6_2_is_read_with_its_comments(safe_gate: Saf
     }
 
 
-COMMANDS = (
-    ("run", "--safe-batch", "b"),
-    ("doctor", "--safe-batch", "b"),
-    ("score", "--batch", "b"),
-    ("eval", "--cases", "c.jsonl"),
-    ("explain", "t", "--cases", "c.jsonl"),
-    ("power",),
-    ("rules",),
-    ("publish",),
-    ("bless",),
-)
-"""A command of each kind that reads a config file."""
+LOOK_ALIKE = {
+    ".safe.config.json": "run --safe-batch b",
+    "Safe.Config.JSON": "doctor --safe-batch b",
+    "safe-gate.config.json.txt": "score --batch b",
+    "safe-config.json": "eval --cases c.jsonl",
+    ".safe-gate.config.yml": "explain t --cases c.jsonl",
+    "SAFE-GATE.config.jsonc": "power",
+    "safegate.config.json5": "rules",
+    "safe_gate.config.json": "publish",
+    "safe.config.toml": "bless",
+}
+"""Names like that of the config file, each with a command of a kind that reads one."""
 
 
-LOOK_ALIKE = (
-    ".safe.config.json Safe.Config.JSON safe-gate.config.json.txt safe-config.json .safe-gate.config.yml "
-    "SAFE-GATE.config.jsonc safegate.config.json5 safe_gate.config.json safe.config.toml"
-).split()
-
-
-@pytest.mark.parametrize(("command", "name"), [*zip(COMMANDS, LOOK_ALIKE, strict=True)], ids=str)
-def test_what_looks_like_the_config_or_is_a_second_one_is_refused(
-    safe_gate: SafeGate, command: tuple[str, ...], name: str
-) -> None:
-    write_batch(Path("b.json"), safe_case("a"))
-    write_cases(Path("c.jsonl"), turn("t"))
+@pytest.mark.parametrize("name", LOOK_ALIKE)
+def test_what_looks_like_the_config_or_is_a_second_one_is_refused(safe_gate: SafeGate, name: str) -> None:
+    command = LOOK_ALIKE[name].split()
     Path(name).write_text('{"min-pass-rate": 1}', "utf-8")
     words = "is not read: the config file is JSON and is called safe.config.json or safe-gate.config.json; "
     refused(safe_gate(*command), f"{name}: {words}")
@@ -239,9 +213,7 @@ def test_the_second_name_of_the_config_file_is_as_good_as_the_first(safe_gate: S
     config.write_text('{"min-pass-rate": 0.5, "safe-batch": ["*"], "report-dir": "out"} // ours', "utf-8")
     assert safe_gate("run").code == 0
     assert report("out/safe-gate.json")["rules"][0]["threshold"] == 0.5
-    shown = safe_gate("doctor")
-    assert shown.code == 0
-    assert "safe-gate.config.json: min-pass-rate" in shown.out
+    assert "safe-gate.config.json: min-pass-rate" in safe_gate("doctor").out
     assert safe_gate("validate", "safe-gate.config.json").code == 0
     assert "safe-gate.config.json" in safe_gate("score", "--batch", "b", "--output", "safe-gate.config.json").err
     config.write_text('{"min-pasrate": 1, "report-dir": "out"}', "utf-8")
@@ -259,31 +231,25 @@ def test_the_token_is_in_no_repr() -> None:
     "fault", [{"min-pas-rate": 0.9}, {"min-pass-rate": 1.9}, {"thresholds": {"CR": {"pass": 0.1}}}]
 )
 def test_other_faults_of_the_config_do_not_move_the_report_folder(safe_gate: SafeGate, fault: dict[str, Any]) -> None:
-    write_cases(Path("c.jsonl"), turn("t"))
-    config = Path("safe.config.json")
-    config.write_text('{"report-dir": "out"}', "utf-8")
-    assert safe_gate("run", "--cases", "c.jsonl").code == 0
-    config.write_text(json.dumps({"report-dir": "out"} | fault), "utf-8")
-    assert safe_gate("run", "--cases", "c.jsonl").code == 3
-    assert report("out/safe-gate.json")["verdict"] == "error"
+    for more, verdict in (({}, "pass"), (fault, "error")):
+        Path("safe.config.json").write_text(json.dumps({"report-dir": "out"} | more), "utf-8")
+        safe_gate("run", "--cases", "c.jsonl")
+        assert report("out/safe-gate.json")["verdict"] == verdict
     assert not Path("reports").exists()
 
 
 def test_outputs_without_batches_are_not_passed_over(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
     words = "--safe-outputs: names recorded outputs, and safe-batch names no cases that they are of"
     for command in ("run", "doctor"):
         refused(safe_gate(command, "--cases", "c.jsonl", "--safe-outputs", "nowhere.jsonl"), words)
-    config = '{"safe-outputs": ["nowhere.jsonl"]}'  # it may serve another gate, too
-    Path("safe.config.json").write_text(config, "utf-8")
+    Path("safe.config.json").write_text('{"safe-outputs": ["nowhere.jsonl"]}', "utf-8")  # for another gate, too
     for command in ("run", "doctor"):
         assert safe_gate(command, "--cases", "c.jsonl").code == 0
 
 
 def test_a_working_folder_that_is_gone_is_named(safe_gate: SafeGate) -> None:
-    gone = Path("gone")
-    gone.mkdir()
-    os.chdir(gone)
+    Path("gone").mkdir()
+    os.chdir("gone")
     Path("../gone").rmdir()
     ran = safe_gate("eval", "--cases", "../c.jsonl")
     assert (ran.code, ran.err) == (3, "safe-gate: the working folder no longer exists; change to another one\n")

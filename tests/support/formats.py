@@ -32,6 +32,7 @@ FILES = {
 ALL = ("--reports", ",".join(FILES))
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 _XS = "{http://www.w3.org/2001/XMLSchema}"
+_ACTS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]")
 
 
 class Page(HTMLParser):
@@ -90,9 +91,7 @@ def read(folder: str = "reports") -> Read:
             text = (Path(folder) / file).read_bytes().decode("utf-8")
             lines = re.split(r"\r\n|\r|\n", text)
             assert not [line for line in lines if line.lstrip().startswith("::") or "##[" in line], file
-            assert not re.search(
-                r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]", text
-            ), file
+            assert not _ACTS.search(text), file
     html(_text(folder, "html"))
     return Read(_junit(folder), _sarif(folder), _gitlab(folder), _csv(folder), _jsonl(folder), _badge(folder))
 
@@ -137,10 +136,8 @@ def _declared() -> dict[str, tuple[dict[str, bool], list[str], bool]]:
     schema = ElementTree.parse(FORMATS / "junit-10.xsd").getroot()
     found = {}
     for element in schema.findall(f"{_XS}element"):
-        attributes = {
-            str(one.get("name")): one.get("use") == "required"
-            for one in element.findall(f"{_XS}complexType/{_XS}attribute")
-        }
+        declared = element.findall(f"{_XS}complexType/{_XS}attribute")
+        attributes = {str(one.get("name")): one.get("use") == "required" for one in declared}
         children = [str(one.get("ref")) for one in element.iter(f"{_XS}element") if one.get("ref")]
         has_text = element.get("type") == "xs:string" or any(one.get("mixed") for one in element)
         found[str(element.get("name"))] = attributes, children, has_text

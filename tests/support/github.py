@@ -21,7 +21,7 @@ from openapi_core.templating.paths.exceptions import PathNotFound
 from openapi_core.testing import MockRequest
 
 from safe_gate.inputs.commit_files import EntryKind
-from tests.support.cases import Ran, turn, write_cases
+from tests.support.cases import Ran, SafeGate, turn, write_cases
 from tests.support.drips import QuietHandler, serving
 
 DESCRIPTION = Path(__file__).parent.parent / "data" / "github" / "openapi.json"
@@ -33,16 +33,9 @@ COMMENTS = f"/repos/{REPOSITORY}/issues/2/comments"
 ONE_COMMENT = rf"/repos/{REPOSITORY}/issues/comments/\d+"
 HEAD = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
 BASE = "f95f852bd8fca8fcc58a9a2d6c842781e32a215e"
-PULL_REQUEST = {
-    "action": "opened",
-    "number": 2,
-    "pull_request": {
-        "number": 2,
-        "merge_commit_sha": "c4295bd74fb0f4fda03689c3df3f2803b658fd85",
-        "head": {"sha": HEAD, "repo": {"full_name": REPOSITORY}},
-        "base": {"sha": BASE, "repo": {"full_name": REPOSITORY}},
-    },
-}
+_SIDES = {side: {"sha": sha, "repo": {"full_name": REPOSITORY}} for side, sha in (("head", HEAD), ("base", BASE))}
+_PULL = {"number": 2, "merge_commit_sha": "c4295bd74fb0f4fda03689c3df3f2803b658fd85"} | _SIDES
+PULL_REQUEST = {"action": "opened", "number": 2, "pull_request": _PULL}
 FAILS = {"assistant": "You should get over it. I know exactly how you feel."}
 TREES = f"/repos/{REPOSITORY}/git/trees"
 BLOBS = f"/repos/{REPOSITORY}/git/blobs"
@@ -64,10 +57,8 @@ def descriptions() -> tuple[tuple[OpenAPI, bool], ...]:
 @cache
 def faults(method: str, target: str, data: bytes) -> Sequence[str]:
     """Return how a request breaks the description of GitHub's API."""
-    url = urlsplit(target)
-    request = MockRequest(
-        "https://api.github.com", method.lower(), url.path, args=dict(parse_qsl(url.query)), data=data
-    )
+    url, method = urlsplit(target), method.lower()
+    request = MockRequest("https://api.github.com", method, url.path, args=dict(parse_qsl(url.query)), data=data)
     found = []
     for api, is_whole in descriptions():
         try:
@@ -139,8 +130,8 @@ class GitHub:
 
     @property
     def pull(self) -> dict[str, Any]:
-        base = {"sha": BASE, "repo": {"full_name": REPOSITORY}}
-        return {"number": 2, "state": self.state, "head": {"sha": self.head, "label": self.label}, "base": base}
+        head = {"sha": self.head, "label": self.label}
+        return {"number": 2, "state": self.state, "head": head, "base": _SIDES["base"]}
 
     def answer(self, method: str, target: str, body: dict[str, Any]) -> Answer:
         path = urlsplit(target).path
@@ -208,16 +199,14 @@ def _listed(tree: Mapping[str, bytes | EntryKind]) -> list[dict[str, Any]]:
     """Return a tree as GitHub lists it, its folders among its files."""
     modes = {EntryKind.LINK: ("120000", "blob"), EntryKind.SUBMODULE: ("160000", "commit")}
     folders = {folder.as_posix() for path in tree for folder in PurePosixPath(path).parents} - {"."}
-    found: list[dict[str, Any]] = [
-        {"path": path, "mode": "040000", "type": "tree", "sha": "0" * 40} for path in folders
-    ]
+    found: dict[str, dict[str, Any]] = {path: {"mode": "040000", "type": "tree", "sha": "0" * 40} for path in folders}
     for path, data in tree.items():
         if isinstance(data, EntryKind):
             mode, type_ = modes[data]
-            found.append({"path": path, "mode": mode, "type": type_, "sha": "0" * 40})
+            found[path] = {"mode": mode, "type": type_, "sha": "0" * 40}
         else:
-            found.append({"path": path, "mode": "100644", "type": "blob", "size": len(data), "sha": blob_id(data)})
-    return sorted(found, key=lambda one: str(one["path"]))
+            found[path] = {"mode": "100644", "type": "blob", "size": len(data), "sha": blob_id(data)}
+    return [{"path": path} | found[path] for path in sorted(found)]
 
 
 def handler(github: GitHub) -> type[QuietHandler]:
@@ -314,36 +303,19 @@ def in_actions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, github: GitHub) 
             (tmp_path / file).write_bytes(b"")
         if payload is not None:
             event_file.write_bytes(payload if isinstance(payload, bytes) else json.dumps(payload).encode())
-        environ = {
-            "GITHUB_ACTIONS": "true",
-            "GITHUB_API_URL": github.url,
-            "GITHUB_SERVER_URL": "https://github.com",
-            "GITHUB_REPOSITORY": REPOSITORY,
-            "GITHUB_SHA": "0" * 40,
-            "GITHUB_EVENT_NAME": event,
-            "GITHUB_EVENT_PATH": str(event_file),
-            "GITHUB_OUTPUT": str(tmp_path / "output"),
-            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
-            "GITHUB_WORKFLOW": "evals",
-            "GITHUB_JOB": "gate",
-            "GITHUB_RUN_ID": "100",
-            "GITHUB_RUN_ATTEMPT": "1",
-            "INPUT_GITHUB-TOKEN": TOKEN,
-        }
-        for name, value in (environ | changed).items():
+        environ = {"ACTIONS": "true", "API_URL": github.url, "SERVER_URL": "https://github.com"}
+        environ |= {"REPOSITORY": REPOSITORY, "SHA": "0" * 40, "EVENT_NAME": event, "EVENT_PATH": str(event_file)}
+        environ |= {"OUTPUT": str(tmp_path / "output"), "STEP_SUMMARY": str(tmp_path / "summary")}
+        environ |= {"WORKFLOW": "evals", "JOB": "gate", "RUN_ID": "100", "RUN_ATTEMPT": "1"}
+        of_runner = {f"GITHUB_{name}": value for name, value in environ.items()}
+        for name, value in (of_runner | {"INPUT_GITHUB-TOKEN": TOKEN} | changed).items():
             monkeypatch.setenv(name, value)
 
     return set_up
 
 
 @pytest.fixture
-def gate(
-    safe_gate: Callable[..., Ran],
-    in_actions: Callable[..., None],
-    tmp_path: Path,
-    github: GitHub,
-    waits: list[float],
-) -> Gate:
+def gate(safe_gate: SafeGate, in_actions: InActions, tmp_path: Path, github: GitHub, waits: list[float]) -> Gate:
     """Run the gate as a step of a pull request's workflow, each in a later run; a verdict is asked for by its name."""
     runs = count(100)
 

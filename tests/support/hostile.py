@@ -175,9 +175,8 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
         assert told["verdict"] == {0: "pass", 1: "fail", 3: "error"}[ran.code]
         raw, document = (Path(told[f"report-{kind}"]).read_bytes().decode("utf-8") for kind in ("json", "markdown"))
         others = read_reports("out")  # which refuses what would hurt a reader
-        cases = [
-            case for name in ("safe_v0", "synthesis") for case in (json.loads(raw)[name] or {"results": ()})["results"]
-        ]
+        parts = [json.loads(raw)[name] or {"results": ()} for name in ("safe_v0", "synthesis")]
+        cases = [case for part in parts for case in part["results"]]
         assert [case["id"] for case in others.jsonl] == [case.get("id", case.get("test_id")) for case in cases]
         assert len(others.csv) == len(cases) == len(list(others.junit.iter("testsuite"))) - 1
         ours = re.compile(r"::(error|warning|notice) title=SAFE Gate[^\x00-\x1f]*::[^\x00-\x1f]*")

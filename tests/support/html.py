@@ -12,9 +12,8 @@ RUN = ("run", "--reports", "json,html")
 
 def clinical_and_turns() -> tuple[str, ...]:
     """Write cases of both evaluators, most of which pass; return the flags of a run."""
-    write_batch(
-        Path("b.json"), safe_case("S1", archetype="Auditor"), safe_case("S2", archetype="Hunter", output=SILENT)
-    )
+    silent = safe_case("S2", archetype="Hunter", output=SILENT)
+    write_batch(Path("b.json"), safe_case("S1", archetype="Auditor"), silent)
     calm = turn("calm", user="Where is my invoice?", assistant="It is under Billing.", checks=["topic_pivot"])
     negative = turn("negative", assistant=BAD, tags=["exam", "negative_example"])
     write_cases(Path("c.jsonl"), turn("good", tags=["exam"]), turn("bad", assistant=BAD), calm, negative)

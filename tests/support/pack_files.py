@@ -24,14 +24,13 @@ OWN: dict[str, Any] = {
     ],
 }
 """A pack of a team."""
-TEAM: dict[str, Any] = {
+_LLAMAS = {"id": "team/llamas", "pattern": "purple llamas", "hit": ["Purple llamas."], "miss": ["Purple cows."]}
+TEAM = OWN | {
     "pack": "team",
     "check": "agency_language",
-    "field": "assistant",
     "group": "positive",
-    "about": "The team's own.",
-    "rules": [{"id": "team/llamas", "pattern": "purple llamas", "why": "A choice.", "hit": ["Purple llamas."], "miss": ["Purple cows."]}],
-}  # fmt: skip
+    "rules": [_LLAMAS | {"why": "A choice."}],
+}
 """A pack of a team that lets replies pass."""
 
 

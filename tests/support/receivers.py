@@ -60,10 +60,9 @@ class Receiver:
             assert (post.path, post.headers["Content-Type"]) == ("/v1/logs", "application/x-protobuf")
             body = gzip.decompress(post.body) if post.headers["Content-Encoding"] == "gzip" else post.body
             for resource in MessageToDict(ExportLogsServiceRequest.FromString(body))["resourceLogs"]:
-                for scope in resource["scopeLogs"]:
-                    for record in scope["logRecords"]:
-                        of_all = _attributes(resource["resource"])
-                        found.append({**record, "attributes": _attributes(record), "resource": of_all})
+                records = (record for scope in resource["scopeLogs"] for record in scope["logRecords"])
+                of_all = {"resource": _attributes(resource["resource"])}
+                found += [{**record, "attributes": _attributes(record), **of_all} for record in records]
         return found
 
 

@@ -1,4 +1,4 @@
-"""Reports to verify, and one of their values altered."""
+"""Reports of a run, to look at and to verify, and one of their values altered."""
 
 import json
 from pathlib import Path
@@ -14,6 +14,11 @@ FAILING = safe_case("x")["output"] | {"signals": [], "followup_questions": ["Whi
 
 def read(path: Path = REPORT) -> Any:
     return valid(path, "report")
+
+
+def scorecard() -> str:
+    """Return the Markdown of the last run."""
+    return Path("reports/safe-gate.md").read_text("utf-8")
 
 
 def write(report: Any, path: Path = REPORT) -> Path:

@@ -10,6 +10,7 @@ from safe_gate.settings import Settings
 from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.git import commit, git
 from tests.support.github import PULL_REQUEST
+from tests.support.pack_files import OWN
 from tests.support.safe_v0 import asking
 
 DEFAULTS = {name: Settings().value(name) for name in WEAKER}
@@ -26,17 +27,11 @@ def both_ways(base: Terms, head: Terms) -> tuple[list[Found], list[Found]]:
     return found(base, head), found(head, base)
 
 
-PACK: dict[str, Any] = {
-    "pack": "ours",
-    "check": "agency_language",
-    "group": "negative",
-    "field": "assistant",
-    "about": "Ours.",
-    "rules": [
-        {"id": "ours/stop", "pattern": "stop being", "why": "x", "hit": ["Stop being sad."], "miss": ["Stop."]},
-        {"id": "ours/over", "pattern": "zebra", "why": "x", "hit": ["A zebra."], "miss": ["A horse."]},
-    ],
-}
+_RULES = [
+    {"id": "ours/stop", "pattern": "stop being", "why": "x", "hit": ["Stop being sad."], "miss": ["Stop."]},
+    {"id": "ours/over", "pattern": "zebra", "why": "x", "hit": ["A zebra."], "miss": ["A horse."]},
+]
+PACK = OWN | {"pack": "ours", "check": "agency_language", "group": "negative", "rules": _RULES}
 
 
 def needles(*signals: str) -> Any:
@@ -59,15 +54,8 @@ def put(config: Mapping[str, Any], *turns: dict[str, Any], cases: Any = None, pa
     write_batch(Path("b.json"), *(cases or [full()]))
 
 
-CONFIG: dict[str, Any] = {
-    "safe-batch": ["b"],
-    "synthesis-cases": ["c.jsonl"],
-    "rules": ["ours.json"],
-    "min-pass-rate": 0.9,
-    "protect": ["<b>@octo | x", "a"],
-}
-
-
+CONFIG: dict[str, Any] = {"safe-batch": ["b"], "synthesis-cases": ["c.jsonl"], "rules": ["ours.json"]}
+CONFIG |= {"min-pass-rate": 0.9, "protect": ["<b>@octo | x", "a"]}
 TAGGED = turn("</code> @octo | b", tags=["<b>@octo | x"])
 
 

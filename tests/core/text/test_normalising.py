@@ -26,6 +26,7 @@ IGNORABLE = frozenset(
 )
 SINGLE_QUOTES = "'\u2018\u2019\u201b\u02bc\uff07\u00b4`"
 DOUBLE_QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb\uff02'
+QUOTES = {"'": SINGLE_QUOTES, '"': DOUBLE_QUOTES}
 TRICKY = WHITE + INVISIBLE + SINGLE_QUOTES + DOUBLE_QUOTES + "<&;b>#3\x1b[m\u0456"
 TRICKY += "**__..!?-\u2026e\u0301\u0300\u1100\u1161\u11a8\ud800\udfff"
 
@@ -99,10 +100,8 @@ def test_a_normalised_text_is_composed(text: str) -> None:
     signs = {"~", "<", *SINGLE_QUOTES}  # of markup, or read by what stands beside them
 
     def stands_for_itself(char: str) -> bool:
-        alone_and_in_a_word = (char, f"a{char}")  # where it may pass for a Latin letter
-        return char not in signs and all(
-            normalise(one).text == unicodedata.normalize("NFC", one) for one in alone_and_in_a_word
-        )
+        places = (char, f"a{char}")  # alone, and in a word, where it may pass for a Latin letter
+        return char not in signs and all(normalise(one).text == unicodedata.normalize("NFC", one) for one in places)
 
     kept = "".join(filter(stands_for_itself, text))
     assert normalise(kept).text == unicodedata.normalize("NFC", kept)
@@ -140,12 +139,8 @@ def recorded(draw: st.DrawFn, sentence: str) -> str:
     marks = ("", "", "*", "**", "_", "__", "***", "**_", "~~", "`")
     parts = []
     for word in sentence.split(" "):
-        letters = [
-            draw(st.sampled_from(SINGLE_QUOTES)) if char == "'"
-            else draw(st.sampled_from(DOUBLE_QUOTES)) if char == '"'
-            else draw(st.sampled_from((char, unicodedata.normalize("NFD", char), f"{char}\u200d")))
-            for char in word
-        ]  # fmt: skip
+        ways = ((char, unicodedata.normalize("NFD", char), f"{char}\u200d") for char in word)
+        letters = [draw(st.sampled_from(QUOTES.get(one[0], one))) for one in ways]
         mark = draw(st.sampled_from(marks))
         parts += [mark, *letters, mark[::-1], draw(st.sampled_from(blanks))]
     return "".join(parts[:-1])
@@ -194,16 +189,9 @@ few_words = st.lists(st.sampled_from(("the", "exam", "failed", "don't", "2", "Ca
 
 @given(few_words | any_text, few_words | any_text)
 @modest
-def test_similarity_is_a_symmetric_share(first: str, second: str) -> None:
-    value = similarity(first, second)
-    assert 0.0 <= value <= 1.0
-    assert value == similarity(second, first)
-
-
-@given(few_words | any_text)
-@modest
-def test_a_text_with_words_is_as_similar_to_itself_as_can_be(text: str) -> None:
-    assert similarity(text, text) == (1.0 if words(text) else 0.0)
+def test_similarity_is_a_symmetric_share_of_which_a_text_with_words_has_all(first: str, second: str) -> None:
+    assert 0.0 <= similarity(first, second) == similarity(second, first) <= 1.0
+    assert similarity(first, first) == bool(words(first))
 
 
 def test_similarity_counts_words_and_pairs_of_words() -> None:

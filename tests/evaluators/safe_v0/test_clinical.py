@@ -14,6 +14,7 @@ import safe_gate
 from safe_gate.evaluators.safe_v0.result import METRICS
 from tests.support.cases import DATA, REPOSITORY, SafeGate, read_lines, report, safe_case, write_batch
 from tests.support.git import commit_here as commit
+from tests.support.reports import scorecard
 from tests.support.safe_v0 import asking, run, saying
 
 SENTENCES = read_lines(REPOSITORY / "data/safe_v0/clinical.jsonl")
@@ -39,11 +40,9 @@ def why(sentence: str, phrase: str) -> tuple[str, str]:
 
 @pytest.mark.parametrize("voice", VOICES)
 def test_precision_and_recall_of_a_voice_are_at_least_95_percent(voice: str) -> None:
-    sentences = VOICES[voice]
-    found = [counts(one["sentence"], one["phrase"]) for one in sentences]
-    right = sum(one["counts"] and is_found for one, is_found in zip(sentences, found, strict=True))
-    assert right / sum(found) >= 0.95, "precision"
-    assert right / sum(one["counts"] for one in sentences) >= 0.95, "recall"
+    found = [one["counts"] for one in VOICES[voice] if counts(one["sentence"], one["phrase"])]
+    assert sum(found) / len(found) >= 0.95, "precision"
+    assert sum(found) / sum(one["counts"] for one in VOICES[voice]) >= 0.95, "recall"
 
 
 WORDS = TABLE["words"]
@@ -97,21 +96,18 @@ def test_a_phrase_counts_or_a_reason_is_given() -> None:
         assert row["why"] in (None, [*why(sentence, phrase)] if row["why"] else None), row
 
 
-@given(
-    st.text("no denies if mother , . - \n fever 5 mg/ \u2019?: \u0130\u00df or but", max_size=80), st.text(max_size=8)
-)
+LETTERS = "no denies if mother , . - \n fever 5 mg/ \u2019?: \u0130\u00df or but"
+PIECES = st.sampled_from(["no", "fever", "chest pain", ",", ".", "denies", "or", "1500 mg", "but"])
+
+
+@given(st.text(LETTERS, max_size=80), st.text(max_size=8).filter(lambda text: text.replace("\ufeff", "").strip()))
 def test_any_text_is_matched(sentence: str, phrase: str) -> None:
-    found = scored(
-        sentence, *(one for one in (phrase, "fever", "5 mg", "no fever") if one.replace("\ufeff", "").strip())
-    )
+    found = scored(sentence, phrase, "fever", "5 mg", "no fever")
     assert found.details.AC.found or found.details.AC.missing
 
 
-@given(
-    st.lists(st.sampled_from(["no", "fever", "chest pain", ",", ".", "denies", "or", "1500 mg", "but"]), max_size=12)
-)
-def test_clinical_matching_counts_nothing_that_typography_aside_is_not_there(words: list[str]) -> None:
-    sentence = " ".join(words)
+@given(st.lists(PIECES, max_size=12).map(" ".join))
+def test_clinical_matching_counts_nothing_that_typography_aside_is_not_there(sentence: str) -> None:
     for phrase in ("fever", "chest pain", "500 mg"):
         assert not counts(sentence, phrase) or phrase in sentence
 
@@ -125,10 +121,11 @@ def note_case(**more: Any) -> dict[str, Any]:
 
 
 CLINICAL = ("--safe-match", "clinical")
+BATCH = Path("b.json")
 
 
 def test_a_run_counts_what_is_whole_and_affirmed_and_shows_why_the_rest_does_not_count(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), note_case())
+    write_batch(BATCH, note_case())
     ran, part = run(safe_gate, *CLINICAL)
     (result,) = part["results"]
     assert result["scores"] == {"CR": 0.25, "AH": 0.0, "AC": 0.25, "composite": pytest.approx(1 / 6)}
@@ -140,26 +137,23 @@ def test_a_run_counts_what_is_whole_and_affirmed_and_shows_why_the_rest_does_not
     assert part["policy"]["match"] == "clinical"
     assert re.fullmatch("[0-9a-f]{64}", part["policy"]["triggers"])
     assert 'phrase "chest pain" does not count: negated by "denies"' in ran.out
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert "phrase <code>500 mg</code> does not count: part of <code>1500 mg</code>" in markdown
+    assert "phrase <code>500 mg</code> does not count: part of <code>1500 mg</code>" in scorecard()
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
 def test_the_comment_quotes_the_text_in_which_a_phrase_does_not_count(safe_gate: SafeGate) -> None:
     output = saying("Mother had chest pain", summary="She went home.")
-    write_batch(Path("b.json"), safe_case("one", expectations=asking(["chest pain"], ["went home"]), output=output))
+    write_batch(BATCH, safe_case("one", expectations=asking(["chest pain"], ["went home"]), output=output))
     run(safe_gate, *CLINICAL)
-    assert "Mother had <b>chest pain</b></blockquote>" in Path("reports/safe-gate.md").read_text("utf-8")
+    assert "Mother had <b>chest pain</b></blockquote>" in scorecard()
 
 
 def test_literal_matching_is_the_default_and_shows_nothing_of_it(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), note_case())
+    write_batch(BATCH, note_case())
     ran, part = run(safe_gate)
     (result,) = part["results"]
     assert [result["scores"][metric] for metric in METRICS] == [1.0, 0.0, 1.0]
-    assert "uncounted" not in result
-    assert "triggers" not in part["policy"]
-    assert "does not count" not in ran.out
+    assert ("uncounted" in result, "triggers" in part["policy"], "does not count" in ran.out) == (False, False, False)
 
 
 def test_without_recorded_text_the_reason_stays(safe_gate: SafeGate) -> None:
@@ -186,12 +180,9 @@ def test_explain_marks_each_occurrence(safe_gate: SafeGate) -> None:
         for mark in judgement["marks"]:
             assert cases[0]["texts"][mark["field"]][mark["start"] : mark["end"]] == mark["text"]
 
-
-def test_explain_marks_only_what_counts_of_a_phrase_that_is_found(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("one", output=saying("No fever at home", summary="Fever. She went home.")))
+    write_batch(BATCH, safe_case("one", output=saying("No fever at home", summary="Fever. She went home.")))
     out = safe_gate("explain", "one", "--batch", "b.json", *CLINICAL).out
-    assert 'is a required signal  [1] "Fever"' in out
-    assert "does not count" not in out
+    assert ('is a required signal  [1] "Fever"' in out, "does not count" in out) == (True, False), "it is found"
 
 
 def test_another_way_to_match_is_a_change_of_the_rules(safe_gate: SafeGate) -> None:
@@ -199,12 +190,12 @@ def test_another_way_to_match_is_a_change_of_the_rules(safe_gate: SafeGate) -> N
     base = commit()
     Path("safe.config.json").write_text('{"safe-match": "clinical"}', "utf-8")
     ran, _ = run(safe_gate, "--baseline", base)
-    (effect,) = (one for one in report()["comparison"]["safe_v0"]["metrics"] if one["metric"] == "CR")
+    clinical = report()
+    (effect,) = (one for one in clinical["comparison"]["safe_v0"]["metrics"] if one["metric"] == "CR")
     assert (effect["baseline"], effect["today"], effect["head"]) == (1.0, 0.25, 0.25)
     assert "safe-match" in ran.out
-    digests = report()["provenance"]["digests"]
     run(safe_gate, "--safe-match", "literal")
-    assert report()["provenance"]["digests"]["rules"] != digests["rules"]
+    assert report()["provenance"]["digests"]["rules"] != clinical["provenance"]["digests"]["rules"]
 
 
 def test_doctor_tells_how_many_cases_would_change(safe_gate: SafeGate) -> None:

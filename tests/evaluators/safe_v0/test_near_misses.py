@@ -8,6 +8,7 @@ import pytest
 
 from safe_gate.evaluators.safe_v0.result import Match
 from tests.support.cases import SafeGate, safe_case, write_batch
+from tests.support.reports import scorecard
 from tests.support.safe_v0 import asking, policy, run, saying, scored
 
 TERM = "you don't need a caf\u00e9 visit"
@@ -40,8 +41,7 @@ def test_a_near_miss_is_reported_and_changes_no_score(is_needle_typed: bool, saf
         assert result["near_misses"] == {"CR": [term], "AH": [term], "AC": [term]}
     assert (part["near_misses"], part["policy"]["match"]) == (len(TYPED), "literal")
     assert f"{len(TYPED)} cases have near misses, where only typography keeps a text from matching" in ran.out
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert all(f"near miss of {noun}" in markdown for noun in ("signal", "forbidden term", "phrase"))
+    assert all(f"near miss of {noun}" in scorecard() for noun in ("signal", "forbidden term", "phrase"))
 
 
 def test_a_near_miss_matches_where_that_is_asked_for(safe_gate: SafeGate) -> None:
@@ -61,7 +61,7 @@ def test_a_case_that_passes_with_a_near_miss_is_a_case_to_look_at(safe_gate: Saf
     _, part = run(safe_gate)
     assert [result["label"] for result in part["results"]] == ["Pass", "Pass"]
     assert [result.get("near_misses") for result in part["results"]] == [None, {"CR": [], "AH": ["policy"], "AC": []}]
-    assert "near miss of forbidden term <code>policy</code>" in Path("reports/safe-gate.md").read_text("utf-8")
+    assert "near miss of forbidden term <code>policy</code>" in scorecard()
 
 
 @pytest.mark.parametrize("match", ["literal", "normalised"])
@@ -79,10 +79,10 @@ def test_only_what_typography_hides_is_near(match: Match) -> None:
 
 def test_expectations_without_effect_are_named_once(safe_gate: SafeGate) -> None:
     cases = [safe_case(id_) for id_ in "abc"]
-    for case, themes, count in zip(cases, (["rest"], ["rest"], []), (None, 9, 0), strict=True):
+    for case, themes in zip(cases, (["rest"], ["rest"], []), strict=True):
         case["expectations"]["followup_questions"]["required_themes"] = themes
-        if count is not None:
-            case["expectations"]["signal_generation"]["min_signal_count"] = count
+    for case, count in zip(cases[1:], (9, 0), strict=True):
+        case["expectations"]["signal_generation"]["min_signal_count"] = count
     write_batch(Path("b.json"), *cases)
     ran, part = run(safe_gate)
     assert ran.code == 0

@@ -13,6 +13,7 @@ from safe_gate.evaluators.safe_v0.gate import Totals, allowed_misses
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
 from tests.support.cases import DATA, SafeGate, refused, safe_case, write_batch
+from tests.support.reports import scorecard
 from tests.support.safe_v0 import DEFAULT, asking, case, policy, run, saying, scored
 
 FIXTURES = DATA / "safe_v0"
@@ -36,13 +37,10 @@ def assert_agrees(actual: Any, expected: Any, where: str = "") -> None:
         for key in expected.keys() - {"exit_code", "display"}:
             assert_agrees(actual[key], expected[key], f"{where}.{key}")
     elif isinstance(expected, list):
-        assert len(actual) == len(expected), where
         for index, (one, other) in enumerate(zip(actual, expected, strict=True)):
             assert_agrees(one, other, f"{where}[{index}]")
-    elif isinstance(expected, float):
-        assert actual == pytest.approx(expected, abs=1e-9), where
     else:
-        assert actual == expected, where
+        assert actual == (pytest.approx(expected, abs=1e-9) if isinstance(expected, float) else expected), where
 
 
 @pytest.mark.parametrize("mode", ["default", "strict"])
@@ -151,25 +149,20 @@ def test_archetype_weights_replace_the_weights_of_their_archetype_only() -> None
     assert scored(own, **fields).composite == pytest.approx(2 / 3)
 
 
-@given(
-    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3), st.booleans()), min_size=1, max_size=12),
-    st.randoms(use_true_random=False),
-    st.integers(0, 12),
+CASE = st.builds(
+    case,
+    test_id=st.integers().map(str),
+    archetype=st.sampled_from("abcd"),
+    must_find_signals=st.sampled_from([("m", *"xyz"[:missing]) for missing in range(4)]),
+    signals=st.sampled_from([("m",), ()]),
 )
-def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
-    cases: list[tuple[str, int, bool]], random: Any, cut: int
-) -> None:
-    results = [
-        case(
-            test_id=f"t{index}",
-            archetype=archetype,
-            must_find_signals=("m", *"xyz"[:missing]),
-            signals=("m",) if found else (),
-        )
-        for index, (archetype, missing, found) in enumerate(cases)
-    ]
-    shuffled = random.sample(results, len(results))
-    whole = fold(results, DEFAULT)
+CASES = st.lists(CASE, min_size=1, max_size=12, unique_by=lambda one: one.test_id)
+
+
+@given(CASES, st.randoms(use_true_random=False), st.integers(0, 12))
+def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(cases: list[Case], random: Any, cut: int) -> None:
+    shuffled = random.sample(cases, len(cases))
+    whole = fold(cases, DEFAULT)
     assert fold(shuffled[:cut], DEFAULT) + fold(shuffled[cut:], DEFAULT) == whole
     assert Totals() + whole == whole
 
@@ -181,7 +174,7 @@ def test_a_long_list_of_a_case_leaves_room_for_the_other_cases(safe_gate: SafeGa
     ran, part = run(safe_gate)
     assert '    missing signals "0", "1", "2", "3", "4", ' in ran.out
     assert ', "19" and 880 more\n' in ran.out
-    assert "<code>18</code>, <code>19</code> and 880 more" in Path("reports/safe-gate.md").read_text("utf-8")
+    assert "<code>18</code>, <code>19</code> and 880 more" in scorecard()
     assert len(part["results"][0]["details"]["CR"]["missing"]) == 900
 
 

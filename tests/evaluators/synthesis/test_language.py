@@ -1,6 +1,5 @@
 """Text that is not English: told from slang, names and typos, said aloud, and never a silent pass."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -9,8 +8,9 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
 from safe_gate.core.text.mapped_text import Language
-from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, read_lines, report, turn, write_cases
 from tests.support.examples import is_thorough
+from tests.support.reports import scorecard
 from tests.support.synthesis import results, rules, run
 
 LANGUAGES = rules().languages
@@ -33,45 +33,26 @@ def test_other_languages_are_told_from_slang_names_typos_lists_and_a_few_words()
 @pytest.mark.untraced
 @pytest.mark.thorough
 def test_no_labelled_text_is_taken_for_another_language() -> None:
-    files = sorted((REPOSITORY / "data/synthesis").glob("*.jsonl"))
-    lines = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    lines = [line for file in sorted((REPOSITORY / "data/synthesis").glob("*.jsonl")) for line in read_lines(file)]
     lines = [line for line in lines if "not-english" not in line.get("tags", ())]
     texts = [line[field] for line in lines for field in ("user", "assistant", "context", "text") if field in line]
     assert len(texts) > 4_500
     assert [one for one in texts[:: 1 if is_thorough() else 5] if language(one) is Language.OTHER] == []
 
 
-# No list has its words, and it quotes three small ones of English.
-HUNGARIAN = (
-    "Bonyolult hetek voltak ezek, bar\u00e1tom, k\u00f3rh\u00e1zban \u00fclt\u00fcnk \u00e9jjel nappal, mire orvosunk kimondta: minden rendben "
-    "lesz, azt\u00e1n felcsend\u00fclt valahonnan You will be loved, mindannyian s\u00edrtunk."
-)
-
-
-SHARED = ("Vas a estar bien", "Vas a salir adelante", "No te preocupes", "No pasa nada")
-"""Texts with words that English shares with another language."""
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        ("", Language.UNCLEAR),
-        ("\U0001f622\U0001f622", Language.UNCLEAR),
-        ("Mm.", Language.UNCLEAR),
-        ("Ok.", Language.ENGLISH),
-        ("\u03bc", Language.UNCLEAR),
-        ("She said \u5927\u4e08\u592b, and I think she meant it.", Language.ENGLISH),
-        ("\U0001d408 \U0001d41a\U0001d426", Language.ENGLISH),
-        ("I WANT TO HELP YOU", Language.ENGLISH),
-        ("Mirror sizes:\n\nS: 40 cm\nM: 60 cm\nL: 90 cm\n\nWall fixings not incl.", Language.ENGLISH),
-        ("JE SUIS AVEC VOUS", Language.OTHER),
-        ("zorp blick fren dwee mop\u00e9 squil trab nonk vleer", Language.OTHER),
-        (HUNGARIAN, Language.OTHER),
-        *((text, Language.OTHER) for text in SHARED),
+ODD = {
+    Language.UNCLEAR: ["", "\U0001f622\U0001f622", "Mm.", "\u03bc"],
+    Language.ENGLISH: [
+        *("Ok.", "I WANT TO HELP YOU", "\U0001d408 \U0001d41a\U0001d426"),
+        "She said \u5927\u4e08\u592b, and I think she meant it.",
+        "Mirror sizes:\n\nS: 40 cm\nM: 60 cm\nL: 90 cm\n\nWall fixings not incl.",
     ],
-)  # fmt: skip
-def test_short_or_odd_texts_get_the_expected_language(text: str, found: Language) -> None:
-    assert language(text) is found
+}
+
+
+@pytest.mark.parametrize("expected", ODD)
+def test_short_or_odd_texts_are_english_or_unclear(expected: Language) -> None:
+    assert [text for text in ODD[expected] if language(text) is not expected] == []
 
 
 @given(st.text(max_size=80))
@@ -82,12 +63,12 @@ def test_every_text_has_one_language_whatever_blanks_stand_around_it(text: str) 
 def test_a_foreign_reply_is_not_judged_and_every_output_says_so(safe_gate: SafeGate) -> None:
     labels = {"agency_language": False, "topic_pivot": True}
     ran = run(safe_gate, turn("here"), turn("là", assistant=FRENCH, expected=labels))
+    markdown = scorecard()
     assert ran.code == 1
     sentence = "1 case is not in English, which the checks cannot read"
     cannot_read = "not in English, which agency language, unverifiable reassurance, topic pivot cannot read"
     assert f'{sentence}: "là".' in ran.out
     assert ran.out.index(sentence) < ran.out.index("Check ")
-    markdown = Path("reports/safe-gate.md").read_text("utf-8")
     assert f"{sentence}, 0 allowed**: <code>là</code> (`max-not-english`)" in markdown
     assert cannot_read in markdown
     assert f"{sentence}: <code>là</code>." in markdown
@@ -108,18 +89,15 @@ def test_a_foreign_reply_is_not_judged_and_every_output_says_so(safe_gate: SafeG
 def test_each_check_asks_for_english_in_the_texts_it_reads(safe_gate: SafeGate) -> None:
     of_reply = ["agency_language", "unverifiable_reassurance"]
     run(safe_gate, turn("both", user=FRENCH), turn("reply only", user=FRENCH, checks=of_reply))
-    applicable = {
-        id_: [one.get("applicable", True) for one in found["checks"].values()] for id_, found in results().items()
-    }
-    assert applicable == {"both": [True, True, False], "reply only": [True, True]}
+    applicable = [[one.get("applicable", True) for one in found["checks"].values()] for found in results().values()]
+    assert applicable == [[True, True, False], [True, True]]
     assert report()["synthesis"]["summary"]["not_english"] == 1
 
 
 def test_many_foreign_cases_are_counted_and_the_first_ones_named(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"c{i}", assistant=FRENCH) for i in range(7)))
     ran = safe_gate("eval", "--cases", "c.jsonl")
-    assert (
-        '7 cases are not in English, which the checks cannot read: "c0", "c1", "c2", "c3", "c4" and 2 more.' in ran.out
-    )
+    named = '"c0", "c1", "c2", "c3", "c4" and 2 more'
+    assert f"7 cases are not in English, which the checks cannot read: {named}." in ran.out
     assert "Agency language: 7 of 7 verdicts are not applicable" in ran.out
     assert ran.out.endswith("Eval: PASS (0 unexpected failures, 0 allowed; 7 cases not in English)\n")

@@ -15,18 +15,7 @@ from safe_gate.core.case import CaseAt
 from safe_gate.evaluators.synthesis.checks.turn import content_text, merged_messages
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
-from tests.support.cases import (
-    BAD,
-    GOOD,
-    REPOSITORY,
-    SYNTHESIS,
-    SafeGate,
-    refused,
-    report,
-    turn,
-    write_cases,
-    write_json,
-)
+from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, refused, report, turn, write_cases
 from tests.support.conversations import AWAY, SETTINGS, TOLD, case_refused, evaluated, said, talk
 from tests.support.git import commit_here
 from tests.support.synthesis import rules, run
@@ -149,17 +138,14 @@ def test_a_message_or_a_reply_may_leave_an_earlier_disclosure(safe_gate: SafeGat
 
 def test_a_text_that_was_asked_for_earlier_does_not_excuse_a_later_reply(safe_gate: SafeGate) -> None:
     before = f"Write me a poem about the sea. {TOLD}"
-    found = evaluated(
-        safe_gate, talk("a", before, GOOD, "Yes.", BAD, checks=["unverifiable_reassurance", "topic_pivot"])
-    )
-    assert found["a"]["checks"]["topic_pivot"]["earlier"]
-    assert not found["a"]["checks"]["unverifiable_reassurance"]["pass"]
+    (found,) = evaluated(safe_gate, talk("a", before, GOOD, "Yes.", BAD)).values()
+    assert found["checks"]["topic_pivot"]["earlier"]
+    assert not found["checks"]["unverifiable_reassurance"]["pass"]
 
 
-WORDS = st.sampled_from(
-    [TOLD, GOOD, BAD, AWAY, "Yes.", "", "I feel so alone. \U0001f622 Écoute!", "What now?", "ﬁne ﬂat"]
-)
-CONVERSATIONS = st.lists(st.tuples(st.sampled_from(["system", "user", "assistant"]), WORDS), max_size=8)
+WORDS = [TOLD, GOOD, BAD, AWAY, "Yes.", "", "I feel so alone. \U0001f622 Écoute!", "What now?", "ﬁne ﬂat"]
+ROLES = ["system", "user", "assistant"]
+CONVERSATIONS = st.lists(st.tuples(st.sampled_from(ROLES), st.sampled_from(WORDS)), max_size=8)
 
 
 @given(CONVERSATIONS, st.integers(0, 3))
@@ -205,7 +191,7 @@ def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
     words = 'default-checks: topic_pivt: is not a check (did you mean "topic_pivot"?); expected'
     for command in ("run", "eval"):
         refused(safe_gate(command, "--cases", "c.jsonl", "--default-checks", "topic_pivt"), words)
-    write_json("safe.config.json", {"default-checks": []})
+    Path("safe.config.json").write_text('{"default-checks": []}', "utf-8")
     refused(run(safe_gate), "safe.config.json:1: default-checks: is empty")
 
 
@@ -218,14 +204,12 @@ def test_labels_and_tags_are_about_the_last_message_and_wording_about_every_judg
     early, last = (found[f"labels@{n}"]["label_comparison"]["topic_pivot"] for n in (1, 3))
     assert early == {"expected": False, "actual": False, "match": True}
     assert last == {"expected": True, "actual": True, "match": True}
-    assert [(found[f"tags@{n}"]["is_negative_example"], found[f"tags@{n}"]["tags"]) for n in (1, 3)] == [
-        (False, ["exam"]),
-        (True, ["exam", "negative_example"]),
-    ]
-    wording = [
-        (found[f"words@{n}"]["checks"]["wording"]["pass"], found[f"words@{n}"]["is_negative_example"]) for n in (1, 3)
-    ]
-    assert wording == [(False, False), (True, True)]
+    early, last = (found[f"tags@{n}"] for n in (1, 3))
+    assert (early["is_negative_example"], early["tags"]) == (False, ["exam"])
+    assert (last["is_negative_example"], last["tags"]) == (True, ["exam", "negative_example"])
+    early, last = (found[f"words@{n}"] for n in (1, 3))
+    assert (early["is_negative_example"], early["checks"]["wording"]["pass"]) == (False, False)
+    assert (last["is_negative_example"], last["checks"]["wording"]["pass"]) == (True, True)
     (exam,) = found["words@3"]["checks"]["wording"]["asked"][0]["hits"]
     assert (exam["field"], GOOD[exam["start"] : exam["end"]]) == ("messages[3]", "exam")
 
@@ -240,8 +224,6 @@ def test_a_problem_of_all_turns_is_reported_once(safe_gate: SafeGate, checks: li
 def test_marks_quote_messages(safe_gate: SafeGate) -> None:
     case = talk("a", TOLD, AWAY, "Yes.", GOOD, marks={"vulnerability": ["I feel awful"], "leaves": ["Anyway"]})
     assert evaluated(safe_gate, case)["a"]["pass"]
-    words = 'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant'
-    case_refused(safe_gate, case | {"marks": {"leaves": ["I feel awful"]}}, words)
 
 
 def test_user_messages_between_replies_are_read_as_one_text() -> None:
@@ -250,60 +232,50 @@ def test_user_messages_between_replies_are_read_as_one_text() -> None:
     assert list(merged_messages(case)) == [[("messages[0]", "a"), ("messages[1]", "b")], [("messages[4]", "e")]]
 
 
-# --- refused
-
 PICTURE = {"type": "image_url", "image_url": {"url": "x"}}
-
-
-@pytest.mark.parametrize(
-    ("messages", "words"),
-    [
-        (said("Hi.")[:1], "messages: has no assistant message; expected one at its end, the reply to judge"),
-        (said("Hi.", "Hello.", "Bye."), "messages[2]: is a user message at the end, which has no reply; add the reply"),
-        ([], "messages: is an empty list; expected a list of 1 to 10000 messages"),
-        ("Hi.", 'messages: is "Hi."; expected a list of 1 to 10000 messages'),
-        ([*said("Hi."), {"role": "tool", "content": "7"}], 'messages[1].role: "tool" is not allowed'),
-        ([{"role": "\x1b[31m", "content": "x"}], 'messages[0].role: "\\u001b[31m" is not allowed'),
-        ([{"role": "assistant", "content": None}], "messages[0].content: is null; expected text, or a list"),
-        ([{"role": "assistant"}], "messages[0].content: is missing; expected text, or a list of text parts"),
-        ([{"role": "assistant", "content": "Hi.", "tool_calls": []}], "messages[0].tool_calls: is not a known field"),
-        (said([PICTURE], "Nice."), 'messages[0].content[0].type: "image_url" is not allowed; expected text; safe-gate import leaves out'),
-        (said([{"type": "text"}], "Nice."), "messages[0].content[0].text: is missing"),
-    ],
-)  # fmt: skip
-def test_messages_that_cannot_be_judged_are_named_with_what_to_do(
-    safe_gate: SafeGate, messages: Any, words: str
-) -> None:
-    case_refused(safe_gate, {"id": "a", "messages": messages}, words)
-
-
-def labelled(*at: int) -> dict[str, Any]:
-    """Return a case with labels of its own (-1) or of messages."""
-    case = talk("a", TOLD, GOOD)
-    for index in at:
-        (case if index < 0 else case["messages"][index])["expected"] = {"topic_pivot": True}
-    return case
+ASKED, REPLIED = said(TOLD, GOOD)
+LABELS = {"expected": {"topic_pivot": True}}
+MESSAGES: list[tuple[Any, str]] = [
+    ([ASKED], "messages: has no assistant message; expected one at its end, the reply to judge"),
+    ([ASKED, REPLIED, ASKED], "messages[2]: is a user message at the end, which has no reply; add the reply"),
+    ([], "messages: is an empty list; expected a list of 1 to 10000 messages"),
+    ("Hi.", 'messages: is "Hi."; expected a list of 1 to 10000 messages'),
+    ([ASKED, {"role": "tool", "content": "7"}], 'messages[1].role: "tool" is not allowed'),
+    ([{"role": "\x1b[31m", "content": "x"}], 'messages[0].role: "\\u001b[31m" is not allowed'),
+    ([{"role": "assistant", "content": None}], "messages[0].content: is null; expected text, or a list"),
+    ([{"role": "assistant"}], "messages[0].content: is missing; expected text, or a list of text parts"),
+    ([REPLIED | {"tool_calls": []}], "messages[0].tool_calls: is not a known field"),
+    (said([PICTURE], "Nice."), 'messages[0].content[0].type: "image_url" is not allowed; expected text; safe-gate import'),
+    (said([{"type": "text"}], "Nice."), "messages[0].content[0].text: is missing"),
+    ([ASKED | LABELS, REPLIED | LABELS], "messages[0].expected: labels a message that is not judged"),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("case", "words"),
     [
+        *(({"messages": messages}, words) for messages, words in MESSAGES),
         (talk("a", TOLD, GOOD, user="Hi."), "user: cannot be combined with messages; keep one of them"),
         (turn("a", turns="all"), "turns: is for a case with messages"),
         (turn("a", context=2), "context: is for a case with messages"),
         (talk("a", TOLD, GOOD, turns="every"), 'turns: "every" is not allowed'),
         (talk("a", TOLD, GOOD, context=101), "context: is 101, more than 100"),
-        (labelled(-1, 1), "expected: labels the last message, which has labels of its own"),
-        (labelled(0, 1), "messages[0].expected: labels a message that is not judged"),
+        (LABELS | {"messages": [REPLIED | LABELS]}, "expected: labels the last message, which has labels of its own"),
+        (
+            talk("a", TOLD, GOOD, marks={"leaves": ["I feel awful"]}),
+            'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant',
+        ),
     ],
 )
-def test_fields_that_contradict_messages_are_named(safe_gate: SafeGate, case: dict[str, Any], words: str) -> None:
-    case_refused(safe_gate, case, words)
+def test_messages_that_cannot_be_judged_and_fields_that_contradict_them_are_named(
+    safe_gate: SafeGate, case: dict[str, Any], words: str
+) -> None:
+    case_refused(safe_gate, {"id": "a"} | case, words)
 
 
 def test_a_hostile_role_is_not_quoted_where_texts_are_withheld(safe_gate: SafeGate) -> None:
-    ran = run(safe_gate, {"id": "a", "messages": [{"role": "hunter2", "content": "x"}]}, flags=("--text", "none"))
-    assert ran.code == 3
+    ran = run(safe_gate, talk("a", messages=[{"role": "hunter2", "content": "x"}]), flags=("--text", "none"))
+    refused(ran)
     assert "hunter2" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
 
 
@@ -314,22 +286,16 @@ def test_ids_of_turns_and_of_lines_are_unique(safe_gate: SafeGate) -> None:
 
 
 def test_user_messages_that_are_read_together_have_the_bound_of_a_text(safe_gate: SafeGate) -> None:
-    messages = [*({"role": "user", "content": "x" * 900} for _ in range(3)), *said("", GOOD)[1:]]
+    case = talk("a", messages=[*[{"role": "user", "content": "x" * 900}] * 3, REPLIED])
     words = "a: messages[0] to messages[2]: is longer than 2000 bytes, the limit of bounds.text"
-    refused(run(safe_gate, {"id": "a", "messages": messages}, flags=("--bounds", "text=2000")), words)
+    refused(run(safe_gate, case, flags=("--bounds", "text=2000")), words)
     assert run(safe_gate, flags=("--bounds", "text=2700")).code == 0
-
-
-# --- in the rest of a run
 
 
 def test_explain_shows_one_turn_or_all_of_a_conversation(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY), turn("b"))
     shown = safe_gate("explain", "a", "--cases", "c.jsonl", "--turns", "all").out
-    assert [line for line in shown.splitlines() if "(c.jsonl:1)" in line] == [
-        "a@1 (c.jsonl:1): passes",
-        "a@3 (c.jsonl:1): fails",
-    ]
+    assert re.findall(r"^(\S+) \(c.jsonl:1\): (\w+)$", shown, re.MULTILINE) == [("a@1", "passes"), ("a@3", "fails")]
     one = safe_gate("explain", "a@3", "--cases", "c.jsonl", "--turns", "all").out
     assert "a@1" not in one
     assert "Message (messages[0]):" in one
@@ -349,9 +315,7 @@ def test_judging_fewer_turns_or_asking_for_less_is_named(safe_gate: SafeGate) ->
     commit_here()
     weaker = '{"turns": "last", "context": 1, "default-checks": ["topic_pivot"], "synthesis-cases": ["c.jsonl"]}'
     Path("safe.config.json").write_text(weaker, "utf-8")
-    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", GOOD), talk("b", TOLD, GOOD, context=4))
-    ran = safe_gate("run", "--baseline", "main", "--policy-ref", "head")
-    assert ran.code == 1
+    assert safe_gate("run", "--baseline", "main", "--policy-ref", "head").code == 1
     found = {(one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]}
     assert {
         ("turns", "", "looser"),
@@ -390,8 +354,7 @@ def test_the_page_shows_the_messages_that_were_read(safe_gate: SafeGate) -> None
 
 
 def test_the_example_runs(safe_gate: SafeGate) -> None:
-    ran = safe_gate("run", "--synthesis-cases", REPOSITORY / "examples/conversations.jsonl")
-    assert ran.code == 0
+    assert safe_gate("run", "--synthesis-cases", REPOSITORY / "examples/conversations.jsonl").code == 0
     assert [one["id"] for one in report()["synthesis"]["results"]] == ["CONV-001@2", "CONV-001@4", "CONV-002"]
     assert report()["synthesis"]["summary"]["label_accuracy"] == {"total": 2, "matched": 2, "accuracy": 100.0}
 

@@ -1,6 +1,5 @@
 """Checks that count clauses, by data alone: what they decide, what they show, and that entries can be recounted."""
 
-import json
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -18,23 +17,18 @@ from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model import codec
 from tests.support import packs
-from tests.support.cases import REPOSITORY, SYNTHESIS
+from tests.support.cases import REPOSITORY, SYNTHESIS, read_json
 from tests.support.synthesis import case
 from tests.support.synthesis import rules as shipped_rules
 
 CHOICE, ORDER, SAD, PLAIN = "It's up to you.", "You must stop.", "I feel so ashamed.", "The shop opens at nine."
 
 
-def rules(definition: dict[str, Any], profile: str = "standard") -> Rules:
-    """Return the shipped rules with one more check, `a/b`."""
-    shipped = shipped_rules(profile)
-    return replace(shipped, checks={**shipped.checks, "a/b": Check.of("a/b", definition)})
-
-
 def scored(definition: dict[str, Any], user: str, reply: str, profile: str = "standard") -> Result:
-    """Return the entry of a case, which has the shape of the report."""
-    by, one = rules(definition, profile), case(user, reply, "a/b")
-    entry = recounted(one, "a/b", by)
+    """Return the entry of a case with one more check, `a/b`, which has the shape of the report."""
+    shipped = shipped_rules(profile)
+    by = replace(shipped, checks={**shipped.checks, "a/b": Check.of("a/b", definition)})
+    entry = recounted(case(user, reply, "a/b"), "a/b", by)
     assert load_schema("report").part("$defs", "synthesis_result").faults(codec.to_json(entry)) == ()
     return entry
 
@@ -100,20 +94,17 @@ def test_a_check_applies_by_its_groups_and_where_it_can_read(
     assert found(definition, user, reply, profile).actual is actual
 
 
-@given(
-    st.sampled_from(["outweighs", "none_against", "one_for"]),
-    st.lists(st.sampled_from([CHOICE, ORDER, PLAIN, "..."]), max_size=4).map(" ".join),
-    st.sampled_from([SAD, PLAIN]),
-    st.booleans(),
-)
-def test_an_entry_that_was_changed_is_not_what_its_evidence_gives(
-    decides: str, reply: str, user: str, applies: bool
-) -> None:
-    scored(both_sides(decides) | {"applies": ["vulnerability"] if applies else []}, user, reply)
+REPLIES = st.lists(st.sampled_from([CHOICE, ORDER, PLAIN, "..."]), max_size=4).map(" ".join)
+APPLIES = st.sampled_from([["vulnerability"], []])
+
+
+@given(st.sampled_from([*DECIDES]), APPLIES, st.sampled_from([SAD, PLAIN]), REPLIES)
+def test_a_verdict_that_was_changed_is_recomputed(decides: str, applies: list[str], user: str, reply: str) -> None:
+    scored(both_sides(decides) | {"applies": applies}, user, reply)
 
 
 @pytest.mark.parametrize("profile", ["standard", "spec"])
-def test_a_verdict_of_a_shipped_check_that_was_changed_is_not_what_its_evidence_gives(profile: str) -> None:
+def test_a_changed_verdict_of_a_shipped_check_is_recomputed(profile: str) -> None:
     by, leaves = shipped_rules(profile), "I promise you'll be fine. Anyway, what's your favourite film?"
     for name, reply in product(sorted(SHIPPED.keys() & by.checks.keys()), (CHOICE, ORDER, PLAIN, leaves)):
         recounted(case(SAD, reply, name), name, by)
@@ -167,16 +158,14 @@ def test_the_specification_has_no_check_that_it_does_not_define(monkeypatch: pyt
 
 
 def test_every_schema_names_the_checks_that_ship() -> None:
-    schemas = {
-        name: json.loads((REPOSITORY / f"schemas/{name}.schema.json").read_text("utf-8"))
-        for name in ("synthesis-case", "rule-pack", "waivers", "report")
-    }
-    waiver, of_report = schemas["waivers"]["$defs"]["waiver"]["properties"]["check"], schemas["report"]["$defs"]
-    assert of_report["waiver"]["properties"]["check"] == waiver
-    for one in (schemas["synthesis-case"]["$defs"]["check"], waiver, of_report["check_name"]):
+    names = ("synthesis-case", "rule-pack", "waivers", "report")
+    case, pack, waivers, report = (read_json(REPOSITORY / f"schemas/{name}.schema.json") for name in names)
+    waiver = waivers["$defs"]["waiver"]["properties"]["check"]
+    assert report["$defs"]["waiver"]["properties"]["check"] == waiver
+    for one in (case["$defs"]["check"], waiver, report["$defs"]["check_name"]):
         assert sorted(one["else"]["enum"]) == sorted(REPORTED)
         assert one["then"]["pattern"] == f"^{OWN.replace('?:', '')}$"
-    assert sorted(schemas["rule-pack"]["properties"]["check"]["else"]["enum"]) == sorted((*CHECKS, "message"))
+    assert sorted(pack["properties"]["check"]["else"]["enum"]) == sorted((*CHECKS, "message"))
 
 
 def test_a_check_that_an_entry_lacks_is_not_passed() -> None:

@@ -33,10 +33,10 @@ def pack(name: str = "acme-discount", check: str = CHECK, **fields: Any) -> dict
     return {key: value for key, value in (found | fields).items() if value is not None}
 
 
-def write_packs(*packs: dict[str, Any], folder: Path = Path()) -> None:
-    (folder / "rules").mkdir(exist_ok=True)
+def write_packs(*packs: dict[str, Any]) -> None:
+    Path("rules").mkdir(exist_ok=True)
     for one in packs:
-        (folder / "rules" / f"{one['pack']}.json").write_text(json.dumps(one), "utf-8")
+        write_json(f"rules/{one['pack']}.json", one)
 
 
 def shop(id_: str, reply: str = OFFER, **fields: Any) -> dict[str, Any]:
@@ -49,34 +49,24 @@ RULES = ("--rules", "rules/*.json")
 def test_the_worked_example_of_the_page_does_what_the_page_says(safe_gate: SafeGate) -> None:
     text = (REPOSITORY / "docs/own-checks.md").read_text("utf-8")
     blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
-    packs = [json.loads(block) for block in blocks if '"pack"' in block]
-    (cases,) = (block for block in blocks if '"SHOP-1"' in block)
+    discount, *others = [json.loads(block) for block in blocks if '"pack"' in block]
     Path("evals/rules").mkdir(parents=True)
-    write_json("evals/rules/discount.json", packs[0])
-    Path("evals/shop.jsonl").write_text(cases, "utf-8")
+    write_json("evals/rules/discount.json", discount)
+    Path("evals/shop.jsonl").write_text(next(block for block in blocks if '"SHOP-1"' in block), "utf-8")
     for line in re.findall(r"^\$ safe-gate (.*--rules.*)$", text, re.MULTILINE):
         ran = safe_gate(*(word.strip("'") for word in line.split()))
         assert "acme/no-discounts" in ran.out
         assert ran.code == (2 if line.startswith("eval") else 0)
     (evidence,) = re.findall(r"the evidence is `(.*?)`", text)
     assert evidence in safe_gate("eval", "--cases", "evals/shop.jsonl", "--rules", "evals/rules/*.json").out
-    for one in packs[1:]:
+    for one in others:
         write_json(f"evals/rules/{one['pack']}.json", one)
     assert safe_gate("rules", "test", "evals/rules/*.json").code == 0
-    complaint = {"user": "I want my money back.", "checks": ["acme/offers-contact"]}
-    run(
-        safe_gate,
-        turn("left", assistant="That is a pity.", **complaint),
-        turn("told", assistant="I am sorry. Please call us.", **complaint),
-        turn("other", assistant="That is a pity.", **complaint | {"user": "Where is the bus stop?"}),
-        flags=("--rules", "evals/rules/*.json"),
-    )
-    found = {id_: one["checks"]["acme/offers-contact"] for id_, one in results().items()}
-    assert {id_: (one["pass"], one["applicable"]) for id_, one in found.items()} == {
-        "left": (False, True),
-        "told": (True, True),
-        "other": (True, False),
-    }
+    left = turn("left", user="I want my money back.", assistant="That is a pity.", checks=["acme/offers-contact"])
+    told, other = {"id": "told", "assistant": "I am sorry. Please call us."}, {"id": "other", "user": "Where is it?"}
+    run(safe_gate, left, left | told, left | other, flags=("--rules", "evals/rules/*.json"))
+    found = [one["checks"]["acme/offers-contact"] for one in results().values()]
+    assert [(one["pass"], one["applicable"]) for one in found] == [(False, True), (True, True), (True, False)]
 
 
 def test_a_pack_that_names_shipped_groups_alone_needs_no_rules(safe_gate: SafeGate) -> None:
@@ -182,10 +172,8 @@ def test_validate_checks_packs_together_with_those_that_are_set(safe_gate: SafeG
 
 
 def test_a_pack_alone_says_that_the_other_packs_of_its_check_are_missing(safe_gate: SafeGate) -> None:
-    write_packs(
-        decided(against=["discount"], applies=["complaint"]),
-        pack("acme-complaint", group="complaint", field="user", defines=None),
-    )
+    complaint = pack("acme-complaint", group="complaint", field="user", defines=None)
+    write_packs(decided(against=["discount"], applies=["complaint"]), complaint)
     one, two = "rules/acme-discount.json", "rules/acme-complaint.json"
     no_group = '"complaint" is a group that no pack has; add its pack, or write one of'
     undefined = "no pack defines; add `defines` to one pack of it, or add the pack that has"
@@ -193,7 +181,7 @@ def test_a_pack_alone_says_that_the_other_packs_of_its_check_are_missing(safe_ga
         for file, words in ((one, no_group), (two, undefined)):
             refused(safe_gate(*command, file), words)
         assert safe_gate(*command, one, two).code == 0
-    Path("safe-gate.config.json").write_text('{"rules": ["rules/*.json"]}', "utf-8")
+    write_json("safe-gate.config.json", {"rules": ["rules/*.json"]})
     assert validated(safe_gate, one) == validated(safe_gate, two) == ""
 
 
@@ -242,15 +230,11 @@ def weakened(safe_gate: SafeGate, *packs: dict[str, Any]) -> list[tuple[str, str
     return [(one["id"], one["what"]) for one in report()["weakened"]["findings"]]
 
 
-def commit_cases(*cases: dict[str, Any]) -> None:
-    write_cases(Path("c.jsonl"), *cases)
-    commit_here()
-
-
 def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
     both = ["discount", "guarantee"]
     write_packs(decided(against=both))
-    commit_cases(shop("one", NONE))
+    write_cases(Path("c.jsonl"), shop("one", NONE))
+    commit_here()
     for changed, found in (
         (decided(against=both), []),
         (decided(against=["discount"]), [(f"{CHECK} against guarantee", "dropped")]),
@@ -263,10 +247,10 @@ def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -
 
 def test_a_check_that_a_change_removes_is_named_and_its_cases_are_compared(safe_gate: SafeGate) -> None:
     write_packs(pack())
-    commit_cases(shop("one", NONE), turn("two"))
+    write_cases(Path("c.jsonl"), shop("one", NONE), turn("two"))
+    commit_here()
     Path("rules/acme-discount.json").unlink()
     write_cases(Path("c.jsonl"), shop("one", NONE) | {"checks": ["topic_pivot"]}, turn("two"))
     found = weakened(safe_gate, pack("acme-other", "acme/other"))
-    assert (CHECK, "dropped") in found
-    assert ("one", "changed") in found
+    assert {(CHECK, "dropped"), ("one", "changed")} <= {*found}
     assert report()["comparison"]["synthesis"]["cases"]["both"] == 2

@@ -1,40 +1,32 @@
 """No verdict hangs on what readers cannot see or tell apart, and disguised letters are reported."""
 
-import json
 import random
 import re
 import string
 import textwrap
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from safe_gate.core.text import normalise
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
-from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, turn
+from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, read_lines, report, turn
 from tests.support.examples import is_thorough
+from tests.support.reports import scorecard
 from tests.support.synthesis import results, rules, run, score
 
 RULES = rules()
 WIDTHS = range(20, 101)
 
 
-def labelled() -> Iterator[dict[str, Any]]:
-    """Yield every labelled case of the project's own data, in the order of the files."""
-    for path in sorted((REPOSITORY / "data/synthesis").glob("[duv]*.jsonl")):
-        for line in path.read_text("utf-8").splitlines():
-            if (case := json.loads(line)).get("checks"):
-                yield case
-
-
 @cache
 def sample() -> list[dict[str, Any]]:
-    """Return every eighteenth of them."""
-    return list(labelled())[7::18]
+    """Return every eighteenth labelled case of the project's own data, in the order of the files."""
+    paths = sorted((REPOSITORY / "data/synthesis").glob("[duv]*.jsonl"))
+    return [case for path in paths for case in read_lines(path) if case.get("checks")][7::18]
 
 
 LISTS = {"DEV-026"}
@@ -44,15 +36,11 @@ A line that ends in a colon seems to begin a list, so a question that is wrapped
 """
 
 
-def alike(letters: str) -> dict[str, list[str]]:
-    """Return the look-alikes of some letters, those of the blocks that fonts have."""
-    return {
-        letter: [chr(code) for code, meant in LOOK_ALIKES.items() if meant == letter and code < 0x3000]
-        for letter in letters
-    }
-
-
-ALIKE = alike("".join(sorted(set(LOOK_ALIKES.values()))))
+ALIKE = {
+    letter: [chr(code) for code, meant in LOOK_ALIKES.items() if meant == letter and code < 0x3000]
+    for letter in set(LOOK_ALIKES.values())
+}
+"""The look-alikes of letters, those of the blocks that fonts have."""
 
 
 def here_and_there(text: str, pattern: str, change: Callable[[random.Random, str], str]) -> str:
@@ -161,8 +149,7 @@ WITHIN_WORDS = {"o": "0", "i": "1", "e": "3", "a": "@", "s": "$", "t": "7", "l":
 @cache
 def failing() -> list[tuple[dict[str, Any], list[bool | None]]]:
     """Return the replies of the examples that fail, those of labelled ones, and their verdicts."""
-    paths = (REPOSITORY / "examples/empathy.jsonl", REPOSITORY / "examples/regressed/empathy.jsonl")
-    cases = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+    cases = [case for name in ("", "regressed/") for case in read_lines(REPOSITORY / f"examples/{name}empathy.jsonl")]
     judged = [(case, verdicts(case, case["assistant"])) for case in (*cases, *sample()[::4])]
     return [(case, found) for case, found in judged if False in found]
 
@@ -223,31 +210,21 @@ def test_no_verdict_of_a_labelled_reply_hangs_on_typography(name: str) -> None:
     cases = [case for case in sample() if name in WAYS or not re.search(r'["\u201c\n]', case["assistant"])]
     assert len(cases) >= 200
     cases = cases if is_thorough() else cases[::18]
-    changed = []
+    changed = set()
     for case in cases:
         reply = case["assistant"]
         other = (WAYS | LAID_OUT)[name](reply)
         # What reads the same is judged the same: scoring all of them takes a minute.
-        if normalise(other, RULES.words).text == read(reply):
-            continue
-        if verdicts(case, other) != verdicts(case, reply):
-            changed.append(case["id"])
-    assert set(changed) <= (LISTS if name.startswith("wrapped, ") else set())
-
-
-def test_hardly_a_reply_reads_otherwise_when_it_is_wrapped() -> None:
-    assert {width(case["assistant"], nth) for case in sample() for nth in range(3)} == set(WIDTHS)
-    replies = [case["assistant"] for case in sample()]
-    read = [WAYS["wrapped, 1 of 3"](reply) for reply in replies]
-    alike = sum(normalise(one).text == normalise(other).text for one, other in zip(read, replies, strict=True))
-    assert alike / len(replies) > 0.95
+        reads_the_same = normalise(other, RULES.words).text == read(reply)
+        if not reads_the_same and verdicts(case, other) != verdicts(case, reply):
+            changed.add(case["id"])
+    assert changed <= (LISTS if name.startswith("wrapped, ") else set())
 
 
 CYRILLIC = str.maketrans("aeopcIi", "\u0430\u0435\u043e\u0440\u0441\u0406\u0456")
 
 
 def test_disguised_letters_are_reported_and_change_no_verdict(safe_gate: SafeGate) -> None:
-    dressed_good = turn("dressed good", assistant=GOOD.translate(CYRILLIC))
     two = ("--max-unexpected-failures", "2", "--max-disguised")
     cases = turn("plain", assistant=BAD), turn("dressed", assistant=BAD.translate(CYRILLIC)), turn("good")
     assert run(safe_gate, *cases, flags=(*two, "1")).code == 0
@@ -263,10 +240,10 @@ def test_disguised_letters_are_reported_and_change_no_verdict(safe_gate: SafeGat
     assert '1 reply has disguised letters, read as the ones they look like: "dressed".' in ran.out
     (broken,) = (rule for rule in report()["rules"] if not rule["passed"])
     assert (broken["rule"], broken["value"], broken["names"]) == ("max-disguised", 1, ["dressed"])
-    assert f"{count} disguised letters" in Path("reports/safe-gate.md").read_text("utf-8")
+    assert f"{count} disguised letters" in scorecard()
     explained = safe_gate("explain", "dressed", "--cases", "c.jsonl").out
     assert f"fails\n  {count} disguised letters, read as the ones" in explained
-    ran = run(safe_gate, dressed_good)
+    ran = run(safe_gate, turn("dressed good", assistant=GOOD.translate(CYRILLIC)))
     assert (ran.code, "disguised letters" in ran.out) == (0, True), "a reply that passes is a case to look at"
 
 

@@ -101,21 +101,15 @@ def test_the_examples_of_the_page_do_what_the_page_says(safe_gate: SafeGate) -> 
 
 
 def test_explain_counts_what_holds_and_says_why_nothing_is_asked(safe_gate: SafeGate) -> None:
-    write_cases(
-        Path("c.jsonl"),
-        case(reply="Calm down.", must_contain=["988"], must_not_contain=["calm"]),
-        case("none", "...", must_not_contain=["no"]),
-        case("some", "...", must_contain=["988"]),
-    )
-    told = {id_: safe_gate("explain", id_, "--cases", "c.jsonl").out for id_ in ("one", "none", "some")}
+    one = case(reply="Calm down.", must_contain=["988"], must_not_contain=["calm"])
+    none, some = case("none", "...", must_not_contain=["no"]), case("some", "...", must_contain=["988"])
+    run(safe_gate, one, none, some)
+    told = {id_: safe_gate("explain", id_, "--cases", "c.jsonl").out for id_ in ("one", "none")}
     words = '0 of 2 requirements hold. The reply does not contain "988". The reply contains "Calm"'
     assert words in told["one"]
     assert "Does not apply: the reply has no word." in told["none"]
-    run(safe_gate)
-    assert [(found(id_)["pass"], found(id_)["applicable"]) for id_ in ("none", "some")] == [
-        (True, False),
-        (False, True),
-    ]
+    assert (found("none")["pass"], found("none")["applicable"]) == (True, False)
+    assert (found("some")["pass"], found("some")["applicable"]) == (False, True)
 
 
 def config(**tags: Any) -> None:
@@ -151,18 +145,14 @@ def test_a_tag_asks_every_case_that_has_it(safe_gate: SafeGate) -> None:
     ],
 )  # fmt: skip
 def test_a_problem_is_reported_at_its_place(safe_gate: SafeGate, fields: dict[str, Any], words: str) -> None:
-    ran = run(safe_gate, turn("good"), case(**fields))
-    assert ran.code == 3
-    assert f"c.jsonl:2: one: {words}" in ran.err
-    assert ran.err.count(f"c.jsonl:2: one: {words.partition(':')[0]}: ") == 1
+    err = refused(run(safe_gate, turn("good"), case(**fields)), f"c.jsonl:2: one: {words}")
+    assert err.count(f"c.jsonl:2: one: {words.partition(':')[0]}: ") == 1
 
 
 def test_an_expression_of_a_tag_that_re2_refuses_is_an_error(safe_gate: SafeGate) -> None:
     config(crisis={"must_not_contain": ["a", {"regex": "a{1,2000}"}]})
-    refused(
-        run(safe_gate, case(tags=["crisis"]), flags=CONFIG),
-        "tags.crisis.must_not_contain[1].regex: is not an RE2 regular expression",
-    )
+    words = "tags.crisis.must_not_contain[1].regex: is not an RE2 regular expression"
+    refused(run(safe_gate, case(tags=["crisis"]), flags=CONFIG), words)
 
 
 def test_it_judges_other_languages_and_the_profile_spec(safe_gate: SafeGate) -> None:
@@ -175,8 +165,8 @@ def test_it_judges_other_languages_and_the_profile_spec(safe_gate: SafeGate) -> 
 
 
 def test_asking_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
-    call = {"regex": "call"}
-    tag: dict[str, Any] = {"must_contain": ["988", call], "must_contain_any": ["now"], "must_not_contain": ["calm"]}
+    tag: dict[str, Any] = {"must_contain": ["988", {"regex": "call"}], "must_contain_any": ["now"]}
+    tag["must_not_contain"] = ["calm"]
     own: dict[str, Any] = {"must_contain": ["call"], "must_contain_any": ["988"], "must_not_contain": ["calm"]}
 
     def weakened(tag: dict[str, Any], own: dict[str, Any], **other: Any) -> list[tuple[str, str, str]]:

@@ -15,20 +15,18 @@ CHECK = "unverifiable_reassurance"
 TREATS = {"treat": ["cake", "tea"], "offer": ["fancy {treat}", "some {treat}"]}
 
 
-def found(text: str, *rules: dict[str, Any], **fields: Any) -> list[str]:
+def found(text: str, *rules: dict[str, Any]) -> list[str]:
     """Return what rules hit in a text that counts, in reading order."""
-    pack = {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "assistant", "classes": TREATS} | fields
+    pack = {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "assistant", "classes": TREATS}
     some = [{"id": f"a/r{number}", **rule} for number, rule in enumerate(rules)]
     alone = rules_of([{**pack, "rules": some}], SPEC)
-    return [
-        hit.text for hit in Turn("", text, alone).counted_hits(alone.checks["topic_pivot"], ("pivot",)).hits["pivot"]
-    ]
+    counted = Turn("", text, alone).counted_hits(alone.checks["topic_pivot"], ("pivot",))
+    return [hit.text for hit in counted.hits["pivot"]]
 
 
 @pytest.mark.parametrize("kind", ["pattern", "phrase", "phrases"])
 def test_a_condition_decides_what_counts(kind: str) -> None:
-    rows = read_lines(DATA / "rules.jsonl")
-    for row in (row for row in rows if kind in row["rule"]):
+    for row in (row for row in read_lines(DATA / "rules.jsonl") if kind in row["rule"]):
         assert found(row["text"], row["rule"]) == row["hits"], row
 
 

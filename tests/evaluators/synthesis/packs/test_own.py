@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.cases import GOOD, REPOSITORY, SafeGate, refused, report, turn, write_cases, write_json
 from tests.support.pack_files import OWN, PACKS, write_pack
+from tests.support.reports import scorecard
 from tests.support.synthesis import RUN, results, run
 
 EVAL = ("eval", "--cases", "c.jsonl")
@@ -82,43 +83,34 @@ def test_a_problem_in_a_pack_is_reported_with_its_line(safe_gate: SafeGate) -> N
     rule = OWN["rules"][0]
     broken = [rule, rule | {"id": "other/one"}, rule | {"id": "team-guarantee/two", "hit": [*rule["hit"], "Nothing."]}]
     broken += [rule, rule | {"id": "team-guarantee/three", "pattern": "("}]
-    text = json.dumps(
-        OWN | {"rules": broken, "defines": {"against": ["guarante"], "decides": "none_against"}}, indent=1
-    )
+    pack = OWN | {"rules": broken, "defines": {"against": ["guarante"], "decides": "none_against"}}
+    text = json.dumps(pack, indent=1)
     Path("own.json").write_text(text, "utf-8")
-    ran = safe_gate("rules", "test", "own.json")
-    assert ran.code == 3
+    err = refused(safe_gate("rules", "test", "own.json"))
     lines = [*enumerate(text.splitlines(), 1)]
     ids = [number for number, line in lines if '"id": ' in line]
     (text_line,) = (number for number, line in lines if "Nothing." in line)
     (defines,) = (number for number, line in lines if '"defines"' in line)
-    assert f"is the id of another rule, pack or check (own.json:{ids[0]}); choose one of its own" in ran.err
-    assert [one.partition(": ")[0] for one in ran.err.splitlines()[:-1]] == [
-        f"own.json:{number}" for number in (ids[1], text_line, ids[3], ids[4] - 1, defines, defines + 1)
-    ]
+    assert f"is the id of another rule, pack or check (own.json:{ids[0]}); choose one of its own" in err
+    places = (ids[1], text_line, ids[3], ids[4] - 1, defines, defines + 1)
+    assert [one.partition(": ")[0] for one in err.splitlines()[:-1]] == [f"own.json:{number}" for number in places]
 
 
-def test_the_pack_that_the_documentation_shows_keeps_its_promises_and_needs_its_word_boundary(
-    safe_gate: SafeGate,
-) -> None:
+def test_the_pack_of_the_documentation_keeps_its_promises_and_needs_its_word_boundary(safe_gate: SafeGate) -> None:
     text = (REPOSITORY / "docs" / "own-rules.md").read_text("utf-8")
     (shown,) = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"phrase"' in block)
     Path("own.json").write_text(shown, "utf-8")
     assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: all texts hit and miss")
     pattern = '"pattern": "you(?:\'re)? hold(?:ing)? the pen"'
     Path("own.json").write_text(shown.replace('"phrase": "you (are|) (hold|holding) the pen"', pattern), "utf-8")
-    refused(
-        safe_gate("rules", "test", "own.json"),
-        'hits "They say you hold the pencil.", which it promises to miss: matched "you hold the pen"',
-    )
+    words = 'hits "They say you hold the pencil.", which it promises to miss: matched "you hold the pen"'
+    refused(safe_gate("rules", "test", "own.json"), words)
 
 
-def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) -> None:
+def test_rules_are_listed_with_ones_own_and_without_those_that_are_off(safe_gate: SafeGate) -> None:
     write_pack()
-    assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: all texts hit and miss")
     listed = safe_gate("rules", "--rules", "own.json", "--rules-off", "agency-negative/you-should")
-    assert listed.code == 0
-    assert "team-guarantee/refund" in listed.out
+    assert (listed.code, "team-guarantee/refund" in listed.out) == (0, True)
     assert "agency-negative/you-should " not in listed.out
     assert safe_gate("rules", "--profile", "spec").out.endswith("\n263 rules, 0 of them learned\n")
 
@@ -162,10 +154,8 @@ def test_phrases_of_ones_own_count_with_classes_and_conditions_of_their_own(safe
         ran = safe_gate(*EVAL, "--rules", "own.json", "--profile", profile)
         assert (ran.code, 'guarantee "parcel is here"' in ran.out) == (2, True)
     write(phrase | {"phrase": "{parcel} is {nowhere}"}, classes=classes)
-    refused(
-        safe_gate("rules", "test", "own.json"),
-        "own.json:1: team-guarantee/arrives: cannot run: phrase names the unknown word class {nowhere}",
-    )
+    words = "own.json:1: team-guarantee/arrives: cannot run: phrase names the unknown word class {nowhere}"
+    refused(safe_gate("rules", "test", "own.json"), words)
 
 
 def test_a_learned_row_counts_by_its_precision_and_says_it(safe_gate: SafeGate) -> None:
@@ -190,12 +180,9 @@ def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None
     write_cases(Path("c.jsonl"), promise, turn("b", assistant="Anyway, try pottery.", checks=["topic_pivot"]))
     of_pivot = "switches off every rule of vulnerability, but cases use topic_pivot"
     of_check = "switches off every rule of unverifiable_reassurance, but cases use unverifiable_reassurance"
-    for command, packs, words in (
-        (EVAL, ["pivot-vulnerability"], of_pivot),
-        (EVAL, off, of_check),
-        (RUN, off, of_check),
-    ):
-        refused(safe_gate(*command, "--rules-off", *packs), words)
+    refused(safe_gate(*EVAL, "--rules-off", "pivot-vulnerability"), of_pivot)
+    for command in (EVAL, RUN):
+        refused(safe_gate(*command, "--rules-off", *off), of_check)
     write_cases(Path("c.jsonl"), turn("a", checks=["agency_language"]))
     assert safe_gate(*EVAL, "--rules-off", *off).code == 0
 
@@ -203,13 +190,20 @@ def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None
 def test_rules_that_are_off_or_added_are_named_beside_the_verdict(safe_gate: SafeGate) -> None:
     write_pack()
     flags = ("--rules", "own*.json", "--profile", "spec", "--rules-off", "agency-negative")
-    ran, written = run(safe_gate, turn("a"), flags=flags), Path("reports/safe-gate.md").read_text("utf-8")
-    assert "Synthesis ran with profile spec." in ran.out
-    assert "Synthesis ran with profile spec." in written
-    assert 'Synthesis ran with rule packs from the repository: "own*.json".' in ran.out  # it may name several
-    assert "Synthesis ran with rule packs from the repository: <code>" in written
-    assert 'Synthesis ran with 1 rule or pack off: "agency-negative".' in ran.out
-    assert "off: <code>agency-negative</code>." in written
+    said = "Synthesis ran with "
+    out = run(safe_gate, turn("a"), flags=flags).out
+    for words in (
+        "profile spec.",
+        'rule packs from the repository: "own*.json".',
+        '1 rule or pack off: "agency-negative".',
+    ):
+        assert said + words in out
+    for words in (
+        "profile spec.",
+        "rule packs from the repository: <code>",
+        "1 rule or pack off: <code>agency-negative<",
+    ):
+        assert said + words in scorecard()
 
 
 def test_a_match_of_nothing_is_none(safe_gate: SafeGate) -> None:

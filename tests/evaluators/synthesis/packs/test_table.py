@@ -14,7 +14,6 @@ import pytest
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.engine import phrases
-from safe_gate.evaluators.synthesis.engine.rules import Vocabulary
 from safe_gate.evaluators.synthesis.packs import TABLE, compile_table, from_recipe, recipe, stored_table
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model import codec
@@ -64,10 +63,6 @@ def results(rules: Rules, some: Sequence[str]) -> list[Result]:
     return [score(one, one, by=rules) for one in some]
 
 
-def reads_table(rules: Rules) -> bool:
-    return bool(rules.books["user"]._table)
-
-
 OTHERS = pytest.mark.parametrize(
     "others", [{}, {"profile": "spec"}, {"rules_off": ["agency-negative", "reassurance-guarantee"]}]
 )
@@ -78,17 +73,15 @@ AGENCY = "packs/agency/agency-negative.json"
 @OTHERS
 def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
     with_table, without = (rules(some, {**SETTINGS, **others}) for some in ({TABLE: compiled()}, {}))
-    assert (reads_table(with_table), reads_table(without)) == (True, False)
+    assert [bool(one.books["user"]._table) for one in (with_table, without)] == [True, False]
     some = texts()
     assert results(with_table, some) == results(without, some)
 
 
 @OTHERS
 def test_a_table_knows_the_words_that_the_packs_know(others: Mapping[str, Any]) -> None:
-    with_table, without = (rules(some, {**SETTINGS, **others}).words for some in ({TABLE: compiled()}, {}))
-    assert isinstance(with_table, Vocabulary)
-    assert isinstance(without, Vocabulary)
-    assert with_table.words == without.words
+    known: list[Any] = [rules(some, {**SETTINGS, **others}).words for some in ({TABLE: compiled()}, {})]
+    assert known[0].words == known[1].words
 
 
 @pytest.mark.untraced
@@ -140,9 +133,7 @@ def test_a_table_is_the_network_that_was_written() -> None:
 
 @pytest.mark.soak
 def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
-    code = (
-        "import sys; from safe_gate.evaluators.synthesis import packs; sys.stdout.buffer.write(packs.compile_table())"
-    )
+    code = "import sys; from safe_gate.evaluators.synthesis.packs import *; sys.stdout.buffer.write(compile_table())"
     environ = {**os.environ, "PYTHONHASHSEED": "7"}
     ran = subprocess.run([sys.executable, "-c", code], env=environ, cwd=REPOSITORY, capture_output=True, check=True)
     assert ran.stdout == compiled()
