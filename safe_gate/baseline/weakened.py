@@ -174,7 +174,9 @@ def _is_laxer_report(kept: FilePath, now: FilePath, today: Mapping[str, str]) ->
         found = {one.id: one for one in outcomes_of(name, new.parts[name])}
         for was in outcomes_of(name, old.parts[name]):
             one = found.get(was.id)
-            if one is None or one.rank < was.rank or one.cluster != was.cluster or not one.violations <= was.violations:
+            if one is None or one.cluster != was.cluster or not one.violations <= was.violations:
+                return True
+            if one.rank < was.rank or one.newly_fails(was):
                 return True
             if any(one.scores.get(metric, -1) < score for metric, score in was.scores.items()):
                 return True

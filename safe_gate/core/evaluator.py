@@ -278,7 +278,7 @@ class Comparing(Protocol):
     def guards(self) -> Mapping[str, tuple[str, str]]:
         """What the rules on single compared cases look for, by those that apply: `new-violations`, `label-drops`.
 
-        Each has the words for one such case and for several, such as `falls from Pass to Fail`.
+        Each has the words for one such case and for several, such as `falls from Pass to Fail or no reply`.
         """
 
     @property

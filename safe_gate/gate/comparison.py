@@ -149,8 +149,10 @@ class _Triple(NamedTuple):
     @property
     def change(self) -> str:
         """How the case changed under today's rules: its verdict, else its scores."""
-        if self.today.passed != self.head.passed:
-            return "fixed" if self.head.passed else "newly failing"
+        if self.head.newly_fails(self.today):
+            return "newly failing"
+        if self.head.passed and not self.today.passed:
+            return "fixed"
         shared = self.today.scores.keys() & self.head.scores.keys()
         runs = [(self.today.scores[name], self.head.scores[name]) for name in shared]
         moves = {before < after for before, after in runs if before != after}

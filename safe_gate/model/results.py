@@ -90,7 +90,8 @@ class Outcome(NamedTuple):
     `rank` is the rank of its label, 0 for the worst, and `words` is the label. `scores` are from 0 to 1 by metric.
     `violations`: forbidden terms found. `groups` are the tags or the archetype by which a case can be protected.
     `cluster` names the cases that change together, "" for none. `case` and `output` are digests. `is_meant_to_fail` is
-    true for a negative example. `judges` are those of recorded verdicts, by the names of their checks.
+    true for a negative example. `judges` are those of recorded verdicts, by the names of their checks. A case that
+    `has_no_reply` does not pass.
     """
 
     id: str
@@ -105,6 +106,11 @@ class Outcome(NamedTuple):
     output: str
     is_meant_to_fail: bool = False
     judges: Mapping[str, str] = MappingProxyType({})
+    has_no_reply: bool = False
+
+    def newly_fails(self, before: Outcome) -> bool:
+        """Return whether the case fails and did not `before`: it passed, or had no reply and now has one."""
+        return not self.passed and (before.passed or before.has_no_reply > self.has_no_reply)
 
 
 class Recorded(NamedTuple):

@@ -347,7 +347,7 @@ def outcome(result: Result) -> Outcome:
     return Outcome(
         id=result.id,
         passed=passed,
-        rank=RANKS[result.label],
+        rank=RANKS[Label.FAIL if result.no_reply else result.label],
         words="no reply" if result.no_reply else result.label.value,
         scores={
             "pass": float(passed),
@@ -360,12 +360,13 @@ def outcome(result: Result) -> Outcome:
         case=result.digests["case"],
         output=result.digests["output"],
         judges={name: one.by for name, one in result.judged.items()},
+        has_no_reply=bool(result.no_reply),
     )
 
 
 guards = {
     "new-violations": ("newly uses a forbidden term", "newly use a forbidden term"),
-    "label-drops": ("falls from Pass to Fail", "fall from Pass to Fail"),
+    "label-drops": ("falls from Pass to Fail or no reply", "fall from Pass to Fail or no reply"),
 }
 compared_cases = ""
 

@@ -236,6 +236,7 @@ def outcome(case: Result) -> Outcome:
         output=case.digests["output"],
         judges={name: verdict.by for name, verdict in case.judged.items()},
         is_meant_to_fail=case.is_negative_example,
+        has_no_reply=bool(case.no_reply),
     )
 
 

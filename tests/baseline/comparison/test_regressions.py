@@ -87,7 +87,8 @@ def test_a_case_that_loses_its_reply_newly_fails_though_no_check_does(safe_gate:
     assert safe_gate("run", *ALL, "--baseline", baseline, *limits, "--report-dir", "new").code == 1
     found = report("new/safe-gate.json")
     names = {(rule["rule"], *rule["names"]) for rule in found["rules"] if not rule["passed"]}
-    assert names == {("protect", "S"), ("protect", "T"), ("max-regressions", "S"), ("max-regressions", "N", "T")}
+    regressions = {("max-regressions", "S"), ("max-regressions", "N", "T")}
+    assert names == {("protect", "S"), ("protect", "T"), ("label-drops", "S"), *regressions}
     changes = [one for name in ("safe_v0", "synthesis") for one in found["comparison"][name]["changes"]]
     before = {"S": "Pass", "N": "fails", "T": "passes"}
     assert {one["id"]: one["labels"] for one in changes} == {key: [one, one, "no reply"] for key, one in before.items()}
@@ -96,6 +97,41 @@ def test_a_case_that_loses_its_reply_newly_fails_though_no_check_does(safe_gate:
     for head, words in counts.items():
         done = safe_gate("compare", "new/safe-gate.json", head, *ALL, *STRICT)
         assert (done.code, words in done.out) == (0, True), done.log
+
+
+def test_a_bad_reply_where_there_was_none_newly_fails(safe_gate: SafeGate) -> None:
+    replies = {"good": GOOD, "bad": BAD, "none": "Internal Server Error"}
+    questions = {"good": ["Why?"], "bad": ["Which policy?"], "none": []}
+
+    def record(run: int) -> None:
+        pairs = [(was, now) for was in replies for now in replies]
+        outputs = {pair: saying(summary=replies[pair[run]], questions=questions[pair[run]]) for pair in pairs}
+        safe = [safe_case(f"S {'-'.join(pair)}", expectations=asking(), output=outputs[pair]) for pair in pairs]
+        write_batch(Path("b.json"), *safe)
+        checks = ["unverifiable_reassurance"]
+        turns = [turn(f"T {'-'.join(pair)}", assistant=replies[pair[run]], checks=checks) for pair in pairs]
+        write_cases(Path("c.jsonl"), *turns)
+
+    record(0)
+    base = commit()
+    record(1)
+    limits = ("--max-no-reply", "off", "--max-unexpected-failures", "9", "--min-pass-rate", "0", *STRICT)
+    assert safe_gate("run", *ALL, "--baseline", base, "--protect", "S none-bad", *limits).code == 1
+    found = report()
+    newly, still = ["good-bad", "good-none", "none-bad"], ["bad-bad", "bad-none", "none-none"]
+    kinds = dict.fromkeys(newly, "newly failing") | dict.fromkeys(still, "still failing")
+    kinds |= dict.fromkeys(["bad-good", "none-good"], "fixed")
+    for name, title in (("safe_v0", "S"), ("synthesis", "T")):
+        changes = found["comparison"][name]["changes"]
+        assert {one["id"]: one["change"] for one in changes} == {f"{title} {one}": kinds[one] for one in kinds}
+    names = {(one["rule"], one["evaluator"]): set(one["names"]) for one in found["rules"] if not one["passed"]}
+    assert names == {
+        ("max-regressions", "synthesis"): {f"T {one}" for one in newly},
+        ("max-regressions", "safe_v0"): {f"S {one}" for one in newly},
+        ("label-drops", "safe_v0"): {"S good-bad", "S good-none"},
+        ("new-violations", "safe_v0"): {"S good-bad", "S none-bad"},
+        ("protect", "safe_v0"): {"S none-bad"},
+    }
 
 
 @pytest.mark.parametrize(

@@ -94,6 +94,15 @@ def test_replacing_the_baseline_by_a_worse_one_is_reported(safe_gate: SafeGate, 
     assert (safe_gate("run").code, REPLACED in section()) == (0, True)
 
 
+def test_a_baseline_in_which_a_bad_reply_follows_none_is_a_worse_one(safe_gate: SafeGate, against: Against) -> None:
+    configure(LAX | {"max-no-reply": 1})
+    bad = turn("a", assistant=HARSH, checks=["agency_language"])
+    bless(safe_gate, bad | {"assistant": ""})
+    against(commit())
+    bless(safe_gate, bad)
+    assert weakened(safe_gate("run")) == (0, [REPLACED])
+
+
 @pytest.mark.parametrize("folder", ["{here}", "../{name}", "{here}/../{name}", "{linked}"])
 def test_a_baseline_in_the_checkout_is_a_changes_own_however_its_path_is_written(
     safe_gate: SafeGate, against: Against, tmp_path_factory: pytest.TempPathFactory, folder: str
