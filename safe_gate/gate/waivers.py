@@ -89,8 +89,11 @@ def waived(found: Findings) -> Mapping[str, tuple[Failure, ...]]:
 
 
 def waived_ids(found: Findings) -> Mapping[str, frozenset[str]]:
-    """Return by evaluator the ids of the cases that are `waived`."""
-    return {name: frozenset(one.case_id for one in failures) for name, failures in waived(found).items()}
+    """Return by evaluator the ids of the cases that are `waived` in a comparison: no waiver excuses a missing reply."""
+    return {
+        name: frozenset(one.case_id for one in some if not EVALUATORS[name].compare.outcome(one.result).has_no_reply)
+        for name, some in waived(found).items()
+    }
 
 
 def _failures(parts: Parts) -> Iterator[tuple[str, Failure, set[Waivable]]]:

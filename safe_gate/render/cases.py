@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from safe_gate.core.evaluator import ANY_SEVERITY, Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import parts_of, results_of
-from safe_gate.gate.waivers import waived_ids
+from safe_gate.gate import waivers as gate_waivers
 from safe_gate.model import record
 from safe_gate.model.report import Compared, Report, RuleOutcome, Waiver
 from safe_gate.model.results import (
@@ -42,10 +42,10 @@ class ShownPart(NamedTuple):
 
 def shown_parts(report: Report) -> Iterator[ShownPart]:
     """Yield the part of each evaluator, in reading order, with its findings marked."""
-    known = waived_ids(report)
+    known = gate_waivers.waived(report)
     for evaluator, part in parts_of(report.parts):
         broken = [rule for rule in report.broken() if rule.evaluator == evaluator.name]
-        section, waived = evaluator.present.section(part), known[evaluator.name]
+        section, waived = evaluator.present.section(part), {one.case_id for one in known[evaluator.name]}
         if waived:
             words = f"{section.headline}; {plural(len(waived), 'failing case is', 'failing cases are')} waived"
             rows = LazyMap(partial(_waived_row, waived), section.cases.rows)

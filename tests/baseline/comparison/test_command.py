@@ -8,7 +8,7 @@ import pytest
 from tests.support.cases import REPOSITORY, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.github import Gate
-from tests.support.two_runs import ALL, VIOLATED, broken, compared, write
+from tests.support.two_runs import ALL, BAD, VIOLATED, broken, compared, write
 from tests.support.weakening import configure
 
 CONFIG = {"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"]}
@@ -95,6 +95,21 @@ def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: SafeGate) -> No
         assert done.code == 0, done.log
         for found in ("newly use a forbidden term", "fall from Pass to Fail or no reply"):
             assert f"0 SAFE v0 cases {found}, 1 more waived, 0 allowed" in done.out
+
+
+@pytest.mark.parametrize(("reply", "code"), [(BAD, 0), ("Internal Server Error", 1)])
+def test_a_waiver_excuses_a_failing_reply_but_no_missing_one(safe_gate: SafeGate, reply: str, code: int) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    base, turns = commit(), ALL[2:]
+    write_cases(Path("c.jsonl"), turn("a", assistant=reply))
+    safe_gate("run", *turns, "--max-no-reply", "off")
+    safe_gate("bless", "--waivers", "--reason", "known", "--owner", "me", "--expires", "2099-01-01")
+    strict = ("--max-regressions", "0")
+    assert safe_gate("run", *turns, "--baseline", base, "--max-no-reply", "off", *strict).code == code
+    names = {one["rule"]: one["names"] for one in report()["rules"] if not one["passed"]}
+    assert names == ({"max-regressions": ["a"]} if code else {})
+    for head in (".", "reports/safe-gate.json"):
+        assert safe_gate("compare", base, head, *turns, *strict).code == code
 
 
 def test_a_new_evaluator_does_not_change_how_the_rules_of_the_other_are_compared(safe_gate: SafeGate) -> None:
