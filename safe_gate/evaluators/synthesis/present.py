@@ -213,10 +213,10 @@ def _quality_cells(rates: Quality) -> Iterator[str]:
 def _outcome(case: Result) -> str:
     if not case.passed:
         return "fails"
-    if case.is_negative_example:
-        return "negative example passes"
     if case.no_reply:
         return "no reply"
+    if case.is_negative_example:
+        return "negative example passes"
     return "disguised letters" if case.disguised_letters else "not English"
 
 

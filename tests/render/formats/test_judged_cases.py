@@ -79,6 +79,18 @@ def test_a_case_without_a_reply_is_not_shown_as_one_that_passes(safe_gate: SafeG
     assert [outcomes(found, case)["case"] for case in ("down", "mute")] == ["failure: no reply"] * 2
 
 
+def test_a_negative_example_that_passes_without_a_reply_has_no_reply_in_every_format(safe_gate: SafeGate) -> None:
+    feigned = turn("feigned", assistant="", checks=["unverifiable_reassurance"], tags=["negative_example"])
+    write_cases(Path("c.jsonl"), feigned)
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
+    page, found = html(Path("reports/safe-gate.html").read_text("utf-8")), read()
+    texts = [str(page.cases), found.run["results"][0]["message"]["text"], outcomes(found, "feigned")["case"]]
+    for text in (ran.out, Path("reports/safe-gate.md").read_text("utf-8"), *texts):
+        assert "no reply" in text
+        assert "negative example passes" not in text
+    assert found.csv[0]["label"] == found.jsonl[0]["to_look_at"] == "no reply"
+
+
 def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:
     said = " ".join(issue["description"] for issue in judged.gitlab)
     assert [case for case in ("bad", "known", "negative") if f"{case}: " in said] == ["bad"]
