@@ -107,7 +107,11 @@ def _first_results(results: Iterator[_Ranked]) -> tuple[list[str], int]:
 
 def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_Ranked]:
     parts = {name: compared_part(view.report, name) for name in EVALUATORS}
-    changed = {name: {*part.cases.changed_outputs} for name, part in parts.items() if part}
+    changed = {
+        name: {*part.cases.changed_outputs, *(one.id for one in part.changes if one.scores)}
+        for name, part in parts.items()
+        if part
+    }
     place = count()
     for case in view.cases():
         name = case.evaluator.name

@@ -10,6 +10,7 @@ from tests.support.cases import BAD, GOOD, SILENT, Patch, SafeGate, safe_case, t
 from tests.support.formats import ALL, read
 from tests.support.git import git
 from tests.support.judged_run import HALF, TWO_TERMS, properties
+from tests.support.safe_v0 import asking
 from tests.support.synthesis import run
 
 
@@ -103,6 +104,14 @@ def test_a_changed_reply_that_breaks_a_rule_is_an_error_and_not_unchanged(safe_g
     assert {name: (one["level"], one["baselineState"]) for name, one in found.items()} == {
         name: ("error", state) for name, state in states.items()
     }
+
+
+def test_a_result_whose_score_alone_changed_is_updated(safe_gate: SafeGate) -> None:
+    old, new = ("--report-dir", "old"), ("--baseline", "old/safe-gate.json")
+    for flags, signals in ((old, ["fever", "rash", "cough"]), (new, ["rash", "cough"])):
+        write_batch(Path("b.json"), safe_case("fails", expectations=asking(signals)))
+        safe_gate("run", "--safe-batch", "b", *ALL, *flags)
+    assert {one["baselineState"] for one in read().run["results"]} == {"updated"}
 
 
 def test_sarif_keeps_to_what_github_shows(safe_gate: SafeGate, monkeypatch: Patch) -> None:
