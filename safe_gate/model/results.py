@@ -265,7 +265,8 @@ class Finding(NamedTuple):
 
     `news` says what is new since the baseline, and `before` is the evidence there, if there is one. `breaks` tells
     whether a broken rule counts it. `doubts` are the evidence that no metric or check can tell, such as a missing
-    reply. Cases to look at are counted by `causes` (what is wrong) and by `groups` (the archetype or the tags).
+    reply, and `doubts_break` tells whether a broken rule counts these. Cases to look at are counted by `causes` (what
+    is wrong) and by `groups` (the archetype or the tags).
     """
 
     case_id: Untrusted
@@ -279,6 +280,7 @@ class Finding(NamedTuple):
     causes: tuple[Cause, ...] = ()
     groups: tuple[str, ...] = ()
     doubts: tuple[Phrase, ...] = ()
+    doubts_break: bool = False
 
 
 HELD = 200

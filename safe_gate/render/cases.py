@@ -79,6 +79,7 @@ def _marked(
 ) -> Iterator[Finding]:
     """Yield findings that say whether a broken rule counts them, and what is new. A waived case is only to review."""
     counted, named = _counted_severities(broken, evaluator), {name for rule in broken for name in rule.names}
+    doubted = {name for rule in broken if rule.rule in _ON_DOUBTS for name in rule.names}
     news = _news(evaluator, compared)
     for finding in findings:
         case_id, severity, what = finding.case_id.text, finding.severity, finding.what
@@ -87,7 +88,12 @@ def _marked(
             severity, what, is_counted = Severity.REVIEW, f"{what}, waived", False
         since, before = news.get(case_id, ("", ()))
         breaks = is_counted or case_id in named
-        yield finding._replace(severity=severity, what=what, breaks=breaks, news=since, before=before)
+        marked = finding._replace(severity=severity, what=what, breaks=breaks, news=since, before=before)
+        yield marked._replace(doubts_break=case_id in doubted)
+
+
+_ON_DOUBTS = ("max-no-reply", "max-not-english", "max-disguised")
+"""The rules that count the doubts of findings."""
 
 
 def _counted_severities(broken: Sequence[RuleOutcome], evaluator: Evaluator) -> Mapping[str, Set[Severity]]:
@@ -145,19 +151,23 @@ class ShownCase:
     def judgements_to_review(self) -> Iterator[Judgement]:
         """Yield the judgements for a reviewer: those without a full pass, waived or not.
 
-        Before them is the whole case if it leaves doubts, or if there are none.
+        Before them is the whole case if it leaves doubts, or if there are none. It fails if a broken rule counts the
+        doubts, or counts the case and no judgement fails it.
         """
         found = [] if self.excused_by else [one for one in self.judgements if one.severity]
         if (finding := self.finding) and (finding.doubts or not found):
             what, evidence = (self.outcome.words, finding.doubts) if found else (finding.what, finding.evidence)
-            yield Judgement(WHOLE_CASE, what, finding.severity, evidence=evidence)
+            fails = any(one.severity is Severity.FAILING and one.by not in self.waivers for one in found)
+            breaks = finding.doubts_break or (finding.breaks and not fails)
+            yield Judgement(WHOLE_CASE, what, Severity.FAILING if breaks else Severity.REVIEW, evidence=evidence)
         yield from found
 
     def level(self, judgement: Judgement) -> str:
         """Return error, warning or note: what breaks a rule is an error, what is waived is a note."""
-        if judgement.by in self.waivers:
+        is_review = judgement.severity is Severity.REVIEW
+        if judgement.by in self.waivers or (is_review and judgement.by == WHOLE_CASE):
             return "note"
-        return "error" if self.breaks else "note" if judgement.severity is Severity.REVIEW else "warning"
+        return "error" if self.breaks else "note" if is_review else "warning"
 
 
 def shown_cases(report: Report, parts: Iterable[ShownPart]) -> Iterator[ShownCase]:

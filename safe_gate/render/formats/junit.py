@@ -89,8 +89,8 @@ def _problem_test(problem: Problem) -> _Test:
 def _case_tests(case: ShownCase, name: str) -> Iterator[_Test]:
     """Yield a test for each metric or check, and one for a case that a broken rule counts whole."""
     judged = [(one, *_outcome(case, one)) for one in case.judgements]
-    if case.breaks:
-        judged += [(one, "failure", one.label) for one in case.judgements_to_review() if one.by == WHOLE_CASE]
+    whole = (one for one in case.judgements_to_review() if one.by == WHOLE_CASE)
+    judged += [(one, "failure", one.label) for one in whole if one.severity is Severity.FAILING]
     for one, outcome, why in judged:
         details = [_place_line(case.result.place), *map(quote_phrase, one.evidence)] if outcome else []
         yield _Test(f"{case.evaluator.name}.{one.by}", f"{name} {one.by}", outcome, why, details)

@@ -3,14 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.model.results import Untrusted
 from safe_gate.render.untrusted import sarif, spreadsheet_cell, xml
-from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, GOOD, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import ALL, FORMULA, html, read
-from tests.support.judged_run import CHECKS, properties
+from tests.support.judged_run import CHECKS, properties, waive
 from tests.support.safe_v0 import asking, saying
 
 
@@ -77,6 +78,31 @@ def test_a_case_without_a_reply_is_not_shown_as_one_that_passes(safe_gate: SafeG
     assert [(one["label"], one["what"]) for one in page.cases] == [("no reply", "no reply")] * 2
     assert [(row["label"], row["passed"]) for row in found.csv] == [("no reply", "no")] * 2
     assert [outcomes(found, case)["case"] for case in ("down", "mute")] == ["failure: no reply"] * 2
+
+
+@pytest.mark.parametrize("doubts", ["0", "off"])
+def test_a_doubt_beside_a_failing_check_fails_if_it_breaks_a_rule(safe_gate: SafeGate, doubts: str) -> None:
+    foreign = turn("foreign", assistant="Je suis vraiment désolé pour cela.", must_contain=["sorry"])
+    write_cases(Path("c.jsonl"), foreign, turn("mute", assistant="", checks=["agency_language"]))
+    flags = ("--max-not-english", doubts, "--max-no-reply", doubts)
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *flags, *ALL).code == 1
+    found, fails = read(), doubts == "0"
+    levels = {one["level"] for one in found.run["results"] if one["ruleId"] == "synthesis/case"}
+    severities = {one["severity"] for one in found.gitlab if one["check_name"] == "synthesis/case"}
+    assert (levels, severities) == (({"error"}, {"critical"}) if fails else ({"note"}, {"minor"}))
+    assert [len(outcomes(found, name)) for name in ("foreign", "mute")] == [4 + fails, 1 + fails]
+    assert [row["evidence"].partition(" ")[0] for row in found.csv] == ["not", "no"]
+
+
+def test_a_waived_case_that_newly_has_no_reply_fails_as_a_whole(safe_gate: SafeGate) -> None:
+    mute = turn("mute", checks=["agency_language"])
+    for assistant, flags in ((GOOD, ["--report-dir", "old"]), ("", ["--baseline", "old/safe-gate.json"])):
+        write_cases(Path("c.jsonl"), mute | {"assistant": assistant})
+        limits = ("--max-no-reply", "off", "--max-regressions", "0")
+        safe_gate("run", "--synthesis-cases", "c.jsonl", *limits, *flags, *ALL)
+        waive({"id": "mute", "check": "agency_language"})
+    assert outcomes(read(), "mute")["case"] == "failure: no reply"
+    assert outcomes(read(), "mute")["agency_language"].startswith("skipped: waived")
 
 
 def test_a_negative_example_that_passes_without_a_reply_has_no_reply_in_every_format(safe_gate: SafeGate) -> None:
