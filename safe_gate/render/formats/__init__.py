@@ -48,5 +48,6 @@ def judgement_message(case: ShownCase, judgement: Judgement) -> str:
     """Return the judgement of a metric or check on a case as a line, with its evidence."""
     title = "" if judgement.by == WHOLE_CASE else f"{case.evaluator.present.explanation(judgement.by).title}: "
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
-    head = f"{name_in_full(case.result.id)}: {title}{judgement.label}{figure}"
-    return "; ".join((head, *map(quote_phrase, judgement.evidence)))[:LONGEST_MESSAGE]
+    head, *more = f"{title}{judgement.label}{figure}", *map(quote_phrase, judgement.evidence)
+    said = more if more and more[0].startswith(f"{head}: ") else [head, *more]  # "no reply", and why, is said once
+    return f"{name_in_full(case.result.id)}: {'; '.join(said)}"[:LONGEST_MESSAGE]
