@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import ANY_SEVERITY, Evaluator
-from safe_gate.core.figures import plural
+from safe_gate.core.figures import or_last, plural
 from safe_gate.evaluators.registry import parts_of, results_of
 from safe_gate.gate import waivers as gate_waivers
 from safe_gate.model import record
@@ -247,12 +247,12 @@ def rank(findings: Iterable[Finding], most: int) -> RankedFindings:
 def _first_counts(
     every: Sequence[tuple[Phrase, int]], least: int, nouns: str
 ) -> tuple[Sequence[tuple[Phrase, int]], str]:
-    """Return the counts to show, of `least` cases or more, and in words what else there is: one more is shown, too."""
-    shown = sum(cases >= least for _, cases in every[:_MOST_COUNTED])
-    left = every[shown:] if shown else ()
-    if len(left) < 2:
-        return every[: shown + len(left)], ""
-    return every[:shown], f"{len(left)} more {nouns}" + " with one case each" * (left[0][1] == 1)
+    """Return the counts to show, of `least` cases or more, and in words what else there is."""
+    if not (counted := sum(cases >= least for _, cases in every[:_MOST_COUNTED])):
+        return (), ""
+    shown = or_last(counted, len(every))
+    left = [cases for _, cases in every[shown:]]
+    return every[:shown], f"{len(left)} more {nouns}{' with one case each' * (left[0] == 1)}" if left else ""
 
 
 def rank_of(finding: Finding) -> int:

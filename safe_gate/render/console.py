@@ -13,7 +13,7 @@ from itertools import chain, zip_longest
 from math import inf
 from textwrap import wrap
 
-from safe_gate.core.figures import plural
+from safe_gate.core.figures import or_last, plural
 from safe_gate.model.problems import Code, Kind, Problem, in_order, kind_of, number
 from safe_gate.model.report import Comparison, Report, RuleOutcome, Weakened
 from safe_gate.model.results import Section, Severity, Table, Untrusted, Words
@@ -198,7 +198,7 @@ def _by_kind(problems: Sequence[Problem]) -> Iterator[str]:
         files.setdefault(one.place.path, {}).setdefault(kind_of(one), []).append(one)
     for path, kinds in files.items():
         alike = list(kinds.values())
-        most = _or_last(MOST_PROBLEMS, len(alike))
+        most = or_last(MOST_PROBLEMS, len(alike))
         for ones in alike[:most]:
             first = ones[0].place
             named = (one.case_id or (one.field if one.place == first else f"line {one.place.line}") for one in ones)
@@ -249,14 +249,9 @@ def table_text(table: Table) -> str:
 
 def _table_lines(table: Table, most: int, way: str = "") -> Iterator[str]:
     """Yield the lines of a table of at most `most` rows, and how many more there are; `way` says how to see them."""
-    most = _or_last(most, len(table.rows))
+    most = or_last(most, len(table.rows))
     yield draw_table(table._replace(rows=table.rows[:most]))
     yield from _left_out(len(table.rows) - most, way)
-
-
-def _or_last(most: int, count: int) -> int:
-    """Return how many lines of `count` to show: the last takes no more room than the words that it is left out."""
-    return most + (count == most + 1)
 
 
 def _left_out(more: int, way: str = "", indent: str = "") -> Iterator[str]:
