@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.cases import BAD, GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_json
 from tests.support.reports import scorecard
+from tests.support.safe_v0 import asking, saying
 from tests.support.synthesis import run
 
 BATCH = ("--safe-batch", "b")
@@ -64,6 +65,10 @@ def test_rules_that_one_listed_case_breaks_are_counted_together(safe_gate: SafeG
     assert "by tag or archetype:\n  4  all\n  1  one\n\n" in log  # no room is saved by leaving out one
     silent = (turn(f"t{i}", assistant="Hello.", checks=["agency_language"]) for i in range(4))
     assert "  4  Agency language (no rule matches)\n" in run(safe_gate, *silent).out
+    mute = (turn(f"t{i}", assistant="", checks=["unverifiable_reassurance"]) for i in range(4))
+    down = (safe_case(f"s{i}", expectations=asking(), output=saying(questions=[])) for i in range(4))
+    write_batch(Path("b.json"), *down)
+    assert run(safe_gate, *mute, flags=BATCH).out.count("4 cases to look at, by rule:\n  4  No reply\n") == 2
 
 
 _LONG = f"{'I see. ' * 40}{BAD}{' Take care.' * 40}"

@@ -59,14 +59,14 @@ _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to
 def section(part: Part) -> Section:
     """Return the scorecard of a SAFE v0 report as values, for any renderer to draw."""
     total, labels, results = part.total_cases, part.rates.labels, part.results
+    silent = {Label.PASS: passing_without_reply(part.no_reply, results)}
     return Section(
         title=("SAFE v0 Scorecard - ", Untrusted(part.concern_id)),
         headline=f"{plural(total, 'case')}: " + ", ".join(f"{labels[label]} {label}" for label in Label),
         counts=(
             f"Total Cases: {total}",
             *(
-                f"{label.value}: {labels[label]} ({percent(share(labels[label], total))})"
-                + passing_without_reply(part.no_reply * (label is Label.PASS), results)
+                f"{label.value}: {labels[label]} ({percent(share(labels[label], total))}){silent.get(label, '')}"
                 for label in Label
             ),
         ),
@@ -161,6 +161,10 @@ def finding(case: Result) -> Finding:
     low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
     low += [f"{name} fails" for name in case.rejected]
     doubts = tuple(no_reply_phrase(case.no_reply))
+    causes = (
+        *(Cause(f"{metric} {_FAULT_NOUNS[metric]}") for metric in METRICS if scores[metric] < 1),
+        *(Cause(name, one.by) for name, one in case.rejected.items()),
+    )
     evidence = (
         *doubts,
         *(phrase for metric, noun in _FAULT_NOUNS.items() for phrase in _quoted(noun, case.against[metric])),
@@ -175,10 +179,7 @@ def finding(case: Result) -> Finding:
         evidence=evidence,
         place=case.place,
         doubts=doubts,
-        causes=(
-            *(Cause(f"{metric} {_FAULT_NOUNS[metric]}") for metric in METRICS if scores[metric] < 1),
-            *(Cause(name, one.by) for name, one in case.rejected.items()),
-        ),
+        causes=causes or (Cause("No reply"),) * bool(doubts),
         groups=(case.archetype,),
     )
 
