@@ -28,7 +28,10 @@ _COLUMN = re.compile(r"\[([^\]]*+)\] (.+)", re.DOTALL)
 _FILE = re.compile(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
 _VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
-_USED = ("prompt", "promptId", "promptIdx", "provider", "vars", "testCase", "description", "response", "error")
+_USED = (
+    *("prompt", "promptId", "promptIdx", "provider", "vars", "testCase", "description", "response"),
+    *("error", "failureReason"),
+)
 
 
 def is_row(record: Record) -> bool:
@@ -39,7 +42,8 @@ def is_row(record: Record) -> bool:
 def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOut]:
     """Yield the reply of each result in a record."""
     value = record.value
-    if cells := _split_cells(value) if record.shape != "json" else []:
+    cells = [] if record.shape == "json" else _split_cells(value)
+    if cells:
         yield from _cell_samples(value, cells, seen)
         return
     if record.shape in ("commas", "tabs"):
