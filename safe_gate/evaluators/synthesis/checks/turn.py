@@ -316,23 +316,23 @@ class Turn:
         for match, longer in lost:
             # A near-synonym that was learned is no news, nor is the same rule on fewer words.
             if match.rule.origin != "learned" and longer.rule is not match.rule:
-                yield match._replace(by=f"longer: {longer.rule.id}", words=self._match_words(longer))
+                yield match._replace(by=f"longer: {longer.rule.id}", words=self._recorded_match(longer))
                 first = of_clause.get((longer.rule.group, longer.clause), longer)
                 if first is not longer:
-                    yield longer._replace(by=f"clause: {first.rule.id}", words=self._match_words(first))
+                    yield longer._replace(by=f"clause: {first.rule.id}", words=self._recorded_match(first))
 
     def _excluding_group(self, match: Match, check: Check) -> tuple[str, str]:
         """Return the group of messages that keeps a match from counting, and its words, if this message is of one."""
         rule, here = match.rule, match.clause[0]
         if rule.group in check.favour and check.misled_by and (wrong := self._wrong_number(match, check)):
-            return wrong.rule.group, self._match_words(wrong)
+            return wrong.rule.group, self._recorded_match(wrong)
         if rule.unless_told and (told := self._telling_clause(match)):
-            return told.rule.group, self._match_words(told)
+            return told.rule.group, self._recorded_match(told)
         if rule.group == RESTATABLE and (restated := self._restated_sentence(match)):
             return RESTATED, restated
         if rule.group in check.applies:
             if found := next((group for group in check.not_in if here in self._first_by_sentence(group)), ""):
-                return found, self._match_words(self._first_by_sentence(found)[here])
+                return found, self._recorded_match(self._first_by_sentence(found)[here])
             groups = () if rule.is_crisis else check.only_crisis_after
         else:
             groups = check.void_after
@@ -342,7 +342,7 @@ class Turn:
         if groups not in self._asked:
             asked = {group: self._first_by_sentence(group, self.asked_from) for group in groups}
             found = next((group for group in groups if asked[group]), "")
-            self._asked[groups] = (found, self._match_words(asked[found][min(asked[found])])) if found else ("", "")
+            self._asked[groups] = (found, self._recorded_match(asked[found][min(asked[found])])) if found else ("", "")
         return self._asked[groups]
 
     def _wrong_number(self, match: Match, check: Check) -> Match | None:
@@ -384,7 +384,7 @@ class Turn:
     def _match_text(self, match: Match) -> str:
         return self.texts[self.rules.fields[match.rule.group]].text[match.start : match.end]
 
-    def _match_words(self, match: Match) -> str:
+    def _recorded_match(self, match: Match) -> str:
         """Return a match as it was recorded, for a reader."""
         return self.texts[self.rules.fields[match.rule.group]].recorded(match.start, match.end)
 
