@@ -11,11 +11,11 @@ from safe_gate.commands.verify import changed_and_gone
 from safe_gate.core import jsontext
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.text.characters import is_blank
-from safe_gate.core.validate import quote, suggestion
+from safe_gate.core.validate import quote
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate.comparison import Guards
 from safe_gate.gate.stored import read_report, report_json, with_streams
-from safe_gate.gate.waivers import NO_REPLY, Waivable, not_waivable_sentence, waivable
+from safe_gate.gate.waivers import Waivable, not_waivable_sentence, waivable, why_unfit
 from safe_gate.inputs import case_files, checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -23,7 +23,7 @@ from safe_gate.model.report import Report, Verdict, Waiver
 from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
-from safe_gate.render.untrusted import phrase_line
+from safe_gate.render.untrusted import phrase_line, quote_phrase
 from safe_gate.render.view import filter_sentence
 from safe_gate.settings import WAIVERS_FILE
 
@@ -66,9 +66,10 @@ def main(call: Call) -> int:
     content, refusal = approved(report, target, call, signed)
     if kind == "report":
         case_files.refuse_to_overwrite("--baseline", target, (own,))
-    stale = [("Stale: ", *one, "; run again to approve the current file") for one in changed_and_gone(report)[0][:5]]
-    for sentence in filter(None, (filter_sentence(report.provenance.policy, report.provenance.left_out), *stale)):
-        effects.out(phrase_line(sentence))
+    if filtered := filter_sentence(report.provenance.policy, report.provenance.left_out):
+        effects.out(quote_phrase(filtered))
+    for stale in changed_and_gone(report)[0][:5]:
+        effects.out(phrase_line(("Stale: ", *stale, "; run again to approve the current file")))
     if faults := {(f"--{one.path[-1]}", one.message) for one in checked.load_schema(kind).faults(content)}:
         raise CannotJudge(*(Problem(Place(flag), words, code=Code.USAGE) for flag, words in sorted(faults)))
     if refusal:
@@ -99,22 +100,21 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
 
 def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject, str]:
     """Return the waivers of `target` with one for each failure, and why they are refused; print the new ones."""
-    (failures, lost), ids, today = waivable(report), call.arguments["ids"], call.effects.generated_at[:10]
-    failed, unknown = {one.case_id for one in failures}, "does not name a case that fails unexpectedly"
-    if said := {one: f"{unknown}{suggestion(one, failed)}" for one in sorted({*ids} - failed)}:
-        said |= {one: f"has {NO_REPLY}" for one in lost if one in said}
-        raise CannotJudge(*(Problem(Place("--id"), words, one, code=Code.UNKNOWN_CASE) for one, words in said.items()))
+    (failures, lost), ids = waivable(report), call.arguments["ids"]
     known = checked.read_waivers(target) if disk.exists(Path(target)) else None
     content: JsonObject = known[1] if known else {"waivers": []}
-    there = Waiver.listed(content)
+    there, failed = Waiver.listed(content), {one.case_id for one in failures}
     new = sorted(one for one in failures - {*map(Waivable.of, there)} if not ids or one.case_id in ids)
-    missing = [f"--{name}" for name in ("reason", "owner", "expires") if name not in signed]
-    if new and not missing and signed["expires"] < today:
-        raise CannotJudge.at("--expires", f"is before today; expected {today} or later", Code.USAGE)
+    flag, unfit = ("--id", sorted({*ids} - failed)) if ids or new else ("--waivers", lost)
+    if problems := [Problem(Place(flag), why_unfit(one, failed, lost), one, code=Code.UNKNOWN_CASE) for one in unfit]:
+        raise CannotJudge(*problems)
     if rows := tuple((Untrusted(one.case_id), one.name) for one in new):
         call.effects.out(console.table_text(Table(("Case", "Fails by"), "<<", rows)))
-    call.effects.out(f"{plural(len(new), 'waiver')} to add, {len(there)} there already.")
-    for sentence in not_waivable_sentence(lost):
-        call.effects.out(phrase_line(sentence))
-    refusal = f"a waiver needs {enumerated(missing)}" if new and missing else ""
-    return Waiver.joined(content, [Waiver(*one, **signed) for one in new if not refusal]), refusal
+    sentences = [(f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",), *not_waivable_sentence(lost)]
+    call.effects.out("\n".join(map(quote_phrase, sentences)))
+    missing = [f"--{name}" for name in ("reason", "owner", "expires") if name not in signed]
+    if new and missing:
+        return content, f"a waiver needs {enumerated(missing)}"
+    if new and signed["expires"] < (today := call.effects.generated_at[:10]):
+        raise CannotJudge.at("--expires", f"is before today; expected {today} or later", Code.USAGE)
+    return Waiver.joined(content, [Waiver(*one, **signed) for one in new]), ""

@@ -5,10 +5,11 @@ Pure. A waiver changes no score and no result: it says which failures the gate's
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import NamedTuple
 
+from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.evaluators.replies import naming_sentence
 from safe_gate.model.codec import JsonObject
@@ -64,18 +65,28 @@ def failing(parts: Parts) -> set[Waivable]:
     return {one for _, _, by in _failures(parts) for one in by}
 
 
-NO_REPLY = "no reply, which no waiver excuses; make a new recording"
+_NO_REPLY = "no reply, which no waiver excuses; make a new recording"
 
 
 def waivable(report: Report) -> tuple[set[Waivable], list[str]]:
     """Return what waivers may waive of a report, and the cases whose missing reply breaks a rule, which they do not."""
-    lost = [one for rule in report.broken() if rule.rule == "max-no-reply" for one in rule.names]
-    return {one for one in failing(report.parts) if one.case_id not in lost}, lost
+    lost = {
+        (rule.evaluator, one): None for rule in report.broken() if rule.rule == "max-no-reply" for one in rule.names
+    }
+    failures = (by for name, failure, by in _failures(report.parts) if (name, failure.case_id) not in lost)
+    return set[Waivable]().union(*failures), [one for _, one in lost]
 
 
 def not_waivable_sentence(lost: Sequence[str]) -> Iterator[Phrase]:
     """Yield the sentence on cases without a reply, which no waiver excuses, if there are any."""
-    return naming_sentence(len(lost), "case has", "cases have", NO_REPLY, lost)
+    return naming_sentence(len(lost), "case has", "cases have", _NO_REPLY, lost)
+
+
+def why_unfit(case_id: str, failed: Collection[str], lost: Collection[str]) -> str:
+    """Return why no waiver can be for a case, given those that fail unexpectedly and those without a reply."""
+    if case_id in lost:
+        return f"has {_NO_REPLY}"
+    return f"does not name a case that fails unexpectedly{suggestion(case_id, failed)}"
 
 
 def waived(found: Findings) -> Mapping[str, tuple[Failure, ...]]:

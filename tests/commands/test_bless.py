@@ -234,10 +234,22 @@ def test_a_missing_reply_is_not_waived(safe_gate: SafeGate) -> None:
     words = "no reply, which no waiver excuses; make a new recording"
     refused(safe_gate("bless", "--waivers", *SIGNED, "--id", "job-02"), f"--id: job-02: has {words}\n")
     ran = safe_gate("bless", "--waivers", *SIGNED)
-    assert (ran.code, f"\n2 cases have {words}: s, job-02.\n" in ran.out) == (0, True)
+    assert (ran.code, f'\n2 cases have {words}: "s", "job-02".\n' in ran.out) == (0, True)
     assert waived() == ["t/agency_language", "t/topic_pivot", "t/unverifiable_reassurance"]
     safe_gate("run", "--cases", "c.jsonl", "--batch", "b", "--max-no-reply", "off")  # a reply may be missing
     assert "4 waivers to add, 3 there already.\nWritten" in safe_gate("bless", "--waivers", *SIGNED).out
+    WAIVERS.unlink()
+    run(safe_gate, [turn("job-02", assistant=""), turn("good")])
+    ran = safe_gate("bless", "--waivers", *SIGNED)
+    refused(ran, f"--waivers: job-02: has {words}\n")
+    assert (ran.out, WAIVERS.exists()) == ("", False)
+
+
+def test_a_missing_reply_hides_no_case_of_another_evaluator_with_the_same_id(safe_gate: SafeGate) -> None:
+    empty = {"signals": [], "summary": "", "followup_questions": []}
+    run(safe_gate, [turn("S1", assistant=BAD, checks=["topic_pivot"])], [safe_case("S1", output=empty)])
+    ran = safe_gate("bless", "--waivers", *SIGNED, "--id", "S1")
+    assert (ran.code, "\n1 case has no reply, which" in ran.out, waived()) == (0, True, ["S1/topic_pivot"])
 
 
 @pytest.mark.usefixtures("failed")

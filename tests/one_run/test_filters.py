@@ -177,7 +177,7 @@ def test_a_change_that_adds_a_filter_makes_the_gate_weaker(safe_gate: SafeGate, 
 def test_a_filtered_report_that_becomes_the_baseline_says_so(safe_gate: SafeGate) -> None:
     assert safe_gate(*RUN, "--tag", "grief").code == 0
     ran = safe_gate("bless", "--baseline", "base.json")
-    assert "Filtered: only cases with grief; 1 Synthesis case is left out." in ran.out
+    assert 'Filtered: only cases with "grief"; 1 Synthesis case is left out.' in ran.out
     assert safe_gate(*RUN, "--tag", "!work", "!slow").code == 0
     ran = safe_gate("bless", "--baseline", "base.json")
     assert (ran.code, "1 removed" in ran.out) == (1, True)
