@@ -127,6 +127,9 @@ def test_waivers_of_cases_that_are_left_out_are_not_unused(safe_gate: SafeGate) 
     assert report()["waivers"]["unused"] == []
     assert safe_gate(*RUN, "--tag", "grief", "work").code in (0, 1)
     assert [one["id"] for one in report()["waivers"]["applied"]] == ["c"]
+    write_batch(Path("b.json"), safe_case("c", archetype="Other"), safe_case("s", archetype="Safety"))
+    safe_gate(*RUN, "--safe-batch", "b.json", "--tag", "!Other")  # which leaves out another case c
+    assert [one["id"] for one in report()["waivers"]["applied"]] == ["c"]
 
 
 @pytest.fixture
