@@ -15,7 +15,7 @@ from itertools import islice
 from operator import getitem
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from safe_gate.core.figures import plural
+from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.jsontext import Path
 
 if TYPE_CHECKING:
@@ -161,9 +161,8 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
                 yield from _faults(inner, definitions)
     elif keyword == "oneOf" and isinstance(value, dict) and all(one.keys() == {"required"} for one in asked):
         fields = [field for one in asked for field in one["required"]]
-        there = " and ".join(field for field in fields if field in value)
-        found = f"has {there}" if there else f"has no {' or '.join(fields)}"
-        yield Fault(path, f"{found}; expected exactly one of them")
+        there = enumerated([field for field in fields if field in value])
+        yield Fault(path, f"has {there or 'none'}; expected exactly one of {enumerated(fields)}")
     else:
         word = _WORDINGS.get(keyword)
         expected = "" if keyword == "uniqueItems" else f"; expected {_expected(schema)}"

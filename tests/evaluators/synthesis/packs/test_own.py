@@ -70,6 +70,10 @@ def test_what_is_wrong_with_a_rule_is_named_as_it_is_written(safe_gate: SafeGate
     ):
         write(rule | fields)
         refused(safe_gate("rules", "test", "own.json"), f"cannot run: {mention}")
+    for several, there in ((), "none"), (("pattern", "phrase", "number"), "pattern, phrase and number"):
+        write(rule | dict.fromkeys(several, "a"))
+        mention = f"rules[0]: has {there}; expected exactly one of pattern, phrase, phrases and number\n"
+        refused(safe_gate("rules", "test", "own.json"), mention)
     write({"id": rule["id"], "phrase": "refund"})
     refused(
         safe_gate("rules", "test", "own.json"),
