@@ -139,7 +139,7 @@ def find_stale(
     before = _base_lock(run, baseline, is_needed=lock is not None or on_stale == "fail")
     if lock is None and before is None and not asked:
         return None
-    judged_at = _commit_time(options.max_age)
+    judged_at = commit_time(options.max_age)
     cases = {spelled(path): ids for path, ids in _cases_by_file(scores).items()} if compared and before else {}
     sources = find_sources(options)
     stale = list[Stale]()
@@ -152,7 +152,7 @@ def find_stale(
         is_same = own is not None and compared is not None and gate_rules.has_outputs_of_base(own, compared)
         stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:
-            days = (judged_at - datetime.fromisoformat(entry.recorded_at)).days
+            days = age(entry, judged_at)
             if days > options.max_age:
                 stale.append(Stale(path, Fault.TOO_OLD, days=days))
             elif days < -_SKEW and _is_committed(path, entry, run):
@@ -208,7 +208,12 @@ def _is_committed(path: str, entry: Locked, run: RunSides) -> bool:
     return lock is not None and lock.recordings.get(path) == entry
 
 
-def _commit_time(max_age: int | None) -> datetime | None:
+def age(entry: Locked, judged_at: datetime) -> int:
+    """Return how many days before a time an entry was written."""
+    return (judged_at - datetime.fromisoformat(entry.recorded_at)).days
+
+
+def commit_time(max_age: int | None) -> datetime | None:
     """Return the time of the judged commit, None if no age is asked for. Raises CannotJudge if it is not known."""
     if max_age is None:
         return None

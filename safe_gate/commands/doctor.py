@@ -11,10 +11,19 @@ from typing import NoReturn
 
 from safe_gate import addons, reporting
 from safe_gate.baseline import source
-from safe_gate.baseline.lock import as_they_are, find_sources, lock_path, lock_rule, name_patterns, read_lock
+from safe_gate.baseline.lock import (
+    age,
+    as_they_are,
+    commit_time,
+    find_sources,
+    lock_path,
+    lock_rule,
+    name_patterns,
+    read_lock,
+)
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options, switch, texts
 from safe_gate.core.case import Lines
-from safe_gate.core.figures import plural
+from safe_gate.core.figures import first_few, plural
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules
@@ -22,7 +31,7 @@ from safe_gate.github import HAND_OVER, Effects, commit_of, preview, publishing
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.model.problems import CannotJudge, Code, Problem
-from safe_gate.model.report import Findings, Verdict, Waiver
+from safe_gate.model.report import Fault, Findings, Stale, Verdict, Waiver
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import measure, sides
@@ -161,12 +170,18 @@ def _recordings(options: Settings) -> Facts:
     lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {lock_path(options.config)}; "
     lacking += "record what is missing, then run safe-gate lock" if gone else "run safe-gate lock"
     now = as_they_are(found) if lock or asked else {}  # which raises what a run would
-    locked = ((path, one, entries[path]) for path, one in now.items() if path in entries)
-    stale = [fault for path, one, entry in locked for fault in rules.stale(path, one, entry, None, is_same=False)]
-    changed = len({one.recording for one in stale})
-    state = lacking if unlocked else f"{changed} changed since the lock" if stale else "all locked"
+    judged_at, stale = commit_time(options.max_age), list[Stale]()
+    for path, entry in ((path, entries[path]) for path in now if path in entries):
+        stale += rules.stale(path, now[path], entry, None, is_same=False)
+        if judged_at and options.max_age is not None and (days := age(entry, judged_at)) > options.max_age:
+            stale.append(Stale(path, Fault.TOO_OLD, days=days))
+    number = len({*(one.recording for one in stale), *(path for path, one in found.items() if one.unmatched)})
+    state = lacking if unlocked else f"{number} stale" if number else "all locked"
     facts: Facts = [("recordings", Untrusted(f"{len(found)} named, {state}"))]
-    facts += (("recordings", Untrusted(f"{one.recording} {one.fault}; {rules.ADVICE[one.fault]}")) for one in stale)
+    for one in stale:
+        files = "".join(map(_text, first_few(one.files, len(one.files))))
+        changed = f"; changed: {files}" if files else ""
+        facts.append(("recordings", Untrusted(f"{one.recording} {one.fault}; {rules.ADVICE[one.fault]}{changed}")))
     facts += (("recordings", Untrusted(f"no file is {path}; record it, or correct its name")) for path in gone)
     for path, sources in found.items():
         if names := ", ".join(name_patterns(sources.unmatched)):

@@ -115,10 +115,16 @@ def test_the_doctor_says_what_changed_since_the_lock(safe_gate: SafeGate) -> Non
 
     assert "recordings 1 named, all locked" in said()
     record("What was it like?")
-    assert f"1 named, 1 changed since the lock recordings {CASES} {EDITED}; run safe-gate lock when" in said()
+    assert f"1 named, 1 stale recordings {CASES} {EDITED}; run safe-gate lock when" in said()
     add(PROMPT)
     record("")
-    assert f"1 named, 1 changed since the lock recordings {CASES} {OLDER}; record it again, then run" in said()
+    advice = "record it again, then run safe-gate lock"
+    assert f"1 named, 1 stale recordings {CASES} {OLDER}; {advice}; changed: {PROMPT}" in said()
+    safe_gate("lock")
+    configure(SETTINGS | {"max-age": 0})
+    assert f"1 named, 1 stale recordings {CASES} is too old; {advice}" in said()
+    configure(SETTINGS | {"max-age": 1})
+    assert "recordings 1 named, all locked" in said()
 
 
 def test_a_lock_that_is_edited_by_hand_is_found_out(safe_gate: SafeGate, locked: str) -> None:
@@ -334,7 +340,8 @@ def test_a_pattern_without_files_is_named_with_its_place(safe_gate: SafeGate) ->
     assert report()["recordings"]["stale"] == [expected]
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
     assert f'{CONFIG}:{at}: recordings.{CASES}[3]: "promts/*.md" matches no file' in lock_refusal(safe_gate)
-    assert f"no file matches promts/*.md ({CONFIG}:{at}), of {CASES}" in safe_gate("doctor").out
+    said = " ".join(safe_gate("doctor").out.split())
+    assert f"1 named, 1 stale recordings no file matches promts/*.md ({CONFIG}:{at}), of {CASES}" in said
 
 
 @pytest.mark.parametrize("name", ["max-ages", "max-age"])
