@@ -47,23 +47,35 @@ def config_schema(text: str) -> str:
         for name in key:
             shapes = schema["$defs"].get(found.get("$ref", "").rpartition("/")[2], found)["properties"]
             if name not in shapes:
-                shapes[name] = {"$ref": f"#/$defs/{_definition(setting)}"}
+                shapes[name] = {"$ref": f"#/$defs/{_definition(setting, schema['$defs'])}"}
             found = shapes[name]
         found["description"] = setting.help
     return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
-def _definition(setting: Setting) -> str:
-    """Return what the key of a new setting may hold, as a name in `$defs`, by its type and bounds."""
-    if setting.kind in (int, float):
-        bounds: dict[tuple[float | None, float | None], str] = {
-            (0, None): "count",
-            (1, None): "positive",
-            (0, 1): "share",
-        }
-        name = bounds[setting.low, setting.high]
-        return f"{name}-or-off" if setting.can_be_off else name
-    return {bool: "flag", str: "text", tuple: "texts"}[setting.kind]
+def _definition(setting: Setting, known: dict[str, Any]) -> str:
+    """Return what the key of a new setting may hold, as a name in the `known` definitions. Choices get one there.
+
+    Raises ValueError if it takes a definition that is to be written by hand, and none has the setting's name.
+    """
+    if setting.choices and not setting.takes:
+        name, choice = f"{setting.input}-value", {"enum": [*setting.choices]}
+        known[name] = {"type": "array", "items": choice} if setting.is_list else choice
+        return name
+    shared: dict[tuple[Any, float | None, float | None], str] = {
+        (bool, None, None): "flag",
+        (str, None, None): "text",
+        (tuple, None, None): "texts",
+        (int, 0, None): "count",
+        (int, 1, None): "positive",
+        (float, 0, 1): "share",
+    }
+    name = shared.get((setting.kind, setting.low, setting.high), "") + "-or-off" * setting.can_be_off
+    if setting.takes or setting.excluded or name not in known:
+        name = setting.input
+    if name not in known:
+        raise ValueError(f"add the definition {name} to $defs of the config schema: what {name} may hold is not known")
+    return name
 
 
 _OUTPUTS = "\noutputs:\n"

@@ -1,5 +1,6 @@
 """What is written twice is equal: options, action.yml, schemas, documents, wheel, licence floors."""
 
+import copy
 import json
 import re
 import subprocess
@@ -113,6 +114,34 @@ def test_the_config_schema_bounds_each_key_as_its_setting() -> None:
             one_of = shape.get("items") or shape.get("else") or shape
             assert tuple(one_of.get("enum", ())) == setting.choices, setting.name
             assert bounds(shape, setting) == (setting.low, setting.high), setting.name
+
+
+BY_HAND = {
+    *("thresholds", "weights", "safe-match", "archetypes", "min-label-accuracy", "context", "helplines", "tags"),
+    *("tag", "recordings", "significance", "bounds"),
+}
+"""The settings whose definition in the config schema no type tells."""
+
+
+@pytest.mark.parametrize("setting", [one for one in settings() if len(one.key) == 1], ids=lambda one: one.name)
+def test_make_docs_writes_what_a_new_key_may_hold_or_tells_which_definition_to_add(setting: Setting) -> None:
+    def written() -> dict[str, Any]:
+        made = json.loads(reference.config_schema(json.dumps(schema)))
+        shape: dict[str, Any] = made["$defs"][made["properties"][key]["$ref"].rpartition("/")[2]]
+        return shape
+
+    (key,), schema = setting.key, copy.deepcopy(SCHEMAS["config.schema.json"])
+    del schema["properties"][key]
+    own = schema["$defs"].pop(setting.input, None)
+    if setting.input in BY_HAND:
+        with pytest.raises(ValueError, match=f"^add the definition {setting.input} to [$]defs of the config schema: "):
+            written()
+        schema["$defs"][setting.input] = own or {}
+        assert written() == (own or {})
+    else:
+        shape = written()
+        assert tuple(shape.get("items", shape).get("enum", ())) == setting.choices
+        assert (shape.get("minimum"), shape.get("maximum")) == (setting.low, setting.high)
 
 
 def test_each_table_that_make_docs_writes_is_in_one_document() -> None:
