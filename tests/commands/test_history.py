@@ -155,6 +155,9 @@ def test_everybody_can_use_the_page(runs: Callable[[], Ran], browser: Browser, w
     assert browser.run("document.documentElement.scrollWidth") == width
     wide = "[...document.querySelectorAll('.runs .scroll')].map((one) => one.scrollWidth - one.clientWidth).join()"
     assert width < 640 or browser.run(wide) == "0"  # no column is cut
+    cells = "[...document.querySelectorAll('.runs tbody tr:first-child td')]"
+    breaks = browser.run(f"{cells}.map((one) => getComputedStyle(one).whiteSpace).join()").split(",")
+    assert breaks[1:] == ["nowrap", "nowrap", *["normal"] * (len(breaks) - 3)]  # time and verdict, without a commit
     if not (script := os.environ.get("TESTS_AXE")):
         pytest.skip("TESTS_AXE names no axe.min.js (npm: axe-core)")
     browser.call("Runtime.evaluate", expression=Path(script).read_text("utf-8"))

@@ -147,7 +147,8 @@ def _body(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
         charts = ('<div class="charts">\n', *_charts(moments, name), "</div>")
         yield from section(html(EVALUATORS[name].title), charts)
     reports = (f"<p>{render_phrase((Untrusted(one.path),))}</p>\n" for one in moments)
-    runs = chain(html_table(runs_table(moments), "Runs", most=len(moments)), fold("Reports", reports))
+    table = html_table(runs_table(moments), "Runs", most=len(moments), whole=("When", "Verdict"))
+    runs = chain(table, fold("Reports", reports))
     yield from section("Runs", runs, 'class="runs"')
     yield "</main>\n"
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import pkgutil
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
@@ -65,9 +65,12 @@ def render_phrase(parts: Phrase) -> str:
     return "".join(map(render_words, parts))
 
 
-def html_table(table: Table, caption: str, most: int = HELD, longest: int = LONGEST) -> Iterator[str]:
-    """Yield a table with a limited number of rows. It scrolls on a narrow screen."""
-    sides = ["num" if sign == ">" else "" for sign in table.align]
+def html_table(
+    table: Table, caption: str, most: int = HELD, longest: int = LONGEST, whole: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield a table with a limited number of rows. It scrolls on a narrow screen. No line of `whole` columns breaks."""
+    kinds = zip(table.header, table.align, strict=True)
+    sides = ["num" if sign == ">" else "whole" if title in whole else "" for title, sign in kinds]
     yield f'<div class="scroll" tabindex="0" role="region" aria-label="{html(caption)}"><table>'
     yield f'<caption class="unseen">{html(caption)}</caption><thead><tr>'
     yield "".join(
