@@ -24,6 +24,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 
 _SHORT = 25  # tokens
+_AS_TOLD = {"i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are"}
 _BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
 
 
@@ -359,13 +360,21 @@ class Turn:
         return next((told for at, told in held if said <= content_stems(sentences[at])), None)
 
     def _restated_sentence(self, match: Match) -> str:
-        """Return a short sentence of the message with all content words of a match's clause, which must be two."""
+        """Return a short sentence of the message that a match's clause restates.
+
+        It has all content words of the clause, which must be two, or it tells the same in other persons.
+        """
         number, start = match.clause
         words, asked = self.read("assistant").sentences[number], self.read("user")
-        said = content_stems(words[start : clause_end(words, start)])
-        held = (at for at, one in enumerate(asked.sentences) if len(one) <= _SHORT and said <= content_stems(one))
-        at = next(held, -1) if len(said) > 1 else -1
-        return self.texts["user"].recorded(*asked.bounds(at)).strip() if at >= 0 else ""
+        clause = words[start : clause_end(words, start)]
+        said, same = content_stems(clause), f" {' '.join(clause)} "
+        for at, one in enumerate(asked.sentences):
+            if len(one) > _SHORT:
+                continue
+            told = "" if "?" in one else f" {' '.join(_AS_TOLD.get(word, word) for word in one)} "
+            if same in told or (len(said) > 1 and said <= content_stems(one)):
+                return self.texts["user"].recorded(*asked.bounds(at)).strip()
+        return ""
 
     def _first_by_sentence(self, group: str, since: int = 0) -> Mapping[int, Match]:
         """Return what is of a group since a character of its text, the first of each sentence by its number.
