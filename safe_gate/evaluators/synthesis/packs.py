@@ -175,11 +175,18 @@ def _current_key() -> str:
 
 
 def shipped_packs() -> tuple[Pack, ...]:
-    """Return the packs that ship, in the order of their names, with the lists that rules share written out."""
+    """Return the packs that ship, in the order of their names, with what rules share written out.
+
+    That is lists of phrases, and the phrases of `unless_before` that a pack has for all of its rules.
+    """
     lists, packs = _read_json(LISTS), tuple(map(_read_json, pack_files()))
-    for rule in chain.from_iterable(pack["rules"] for pack in packs):
-        for name in rule.keys() & {"phrases", *CONTEXTS}:
-            rule[name] = [phrase for one in rule[name] for phrase in (lists[one[1:]] if one[0] == "@" else (one,))]
+    for pack in packs:
+        shared = pack.pop("unless_before", ())
+        for rule in pack["rules"]:
+            if shared:
+                rule["unless_before"] = [*rule.get("unless_before", ()), *shared]
+            for name in rule.keys() & {"phrases", *CONTEXTS}:
+                rule[name] = [phrase for one in rule[name] for phrase in (lists[one[1:]] if one[0] == "@" else (one,))]
     return packs
 
 
