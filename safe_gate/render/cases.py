@@ -87,9 +87,14 @@ def _marked(
         if case_id in waived:  # rules that ignore waivers name the cases they count
             severity, what, is_counted = Severity.REVIEW, f"{what}, waived", False
         since, before = news.get(case_id, ("", ()))
-        breaks = is_counted or case_id in named
-        marked = finding._replace(severity=severity, what=what, breaks=breaks, news=since, before=before)
-        yield marked._replace(doubts_break=case_id in doubted)
+        yield finding._replace(
+            severity=severity,
+            what=what,
+            breaks=is_counted or case_id in named,
+            doubts_break=case_id in doubted,
+            news=since,
+            before=before,
+        )
 
 
 _ON_DOUBTS = ("max-no-reply", "max-not-english", "max-disguised")

@@ -28,10 +28,7 @@ _COLUMN = re.compile(r"\[([^\]]*+)\] (.+)", re.DOTALL)
 _FILE = re.compile(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
 _VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
-_USED = (
-    *("prompt", "promptId", "promptIdx", "provider", "vars", "testCase", "description", "response"),
-    *("error", "failureReason"),
-)
+_USED = tuple("prompt promptId promptIdx provider vars testCase description response error failureReason".split())
 
 
 def is_row(record: Record) -> bool:
