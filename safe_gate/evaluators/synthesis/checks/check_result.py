@@ -104,6 +104,7 @@ class Ties:
     shared: Sequence[str] = ()
     dwells: bool = False
     addresses: bool = False
+    personal: bool = False
 
 
 @record
@@ -149,7 +150,7 @@ class PivotEvidence:
         shared = len(self.shared)
         if self._leaving and shared < self.enough_shared:
             return TURNS_AWAY if self.count("pivot") else ELSEWHERE_ONLY
-        if self.ties.dwells:
+        if self.ties.dwells or self.ties.personal:
             return ""
         if not shared and not self.count("follow_up"):
             return NOTHING_TOUCHES

@@ -347,7 +347,12 @@ _DEMONSTRATIVES = _BACK | frozenset("it its this that these those they them thei
 _NO_NOUN = {"this": ("s", "ly", "ed"), "these": ("ly", "ed")}
 _ASKS = frozenset({"?", "please"})
 _ENOUGH_OF_ITS_OWN = 2
-_PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers they them their theirs".split())
+_OTHERS = _BACK | frozenset({"they", "them", "their"})
+_SPEAKER = frozenset("i me my we us our".split())
+_REQUESTS = frozenset((word, who) for word in ("can", "could", "may", "will", "would") for who in ("i", "we", "you"))
+_VOWS = frozenset("promise guarantee bet swear assure trust".split())
+_SHORT_REMARK = 15  # words
+_PERSONS = _ADDRESS | _SPEAKER | _OTHERS | {"yours", "theirs"}
 
 
 def find_ties(hits: CountedHits, turn: Turn) -> Ties:
@@ -359,6 +364,8 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
       first one that acknowledges or mentions a person. There, sympathy in a few words may be a token. Or three of four
       sentences point back, with "it", "that" or "she".
     - `addresses`: a sentence with a shared word says "you" or asks.
+    - `personal`: it is a short remark from one person to another, with "I" and "you" in one sentence ("I'll drive you
+      home."), or on somebody whom only the message names, with "he", "she" or "they".
     """
     acknowledging, following = hits.sentences("acknowledgment"), hits.sentences("follow_up")
     reply, staying = turn.read("assistant"), acknowledging | following
@@ -375,7 +382,15 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
         shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
         dwells=bool(dwelling) or (bool(acknowledging) and is_only_sympathy) or 4 * pointing >= 3 * len(spoken) > 0,
         addresses=any("?" in sentences[n] or _addresses(sentences[n]) for n in touched),
+        personal=sum(map(_length, sentences)) <= _SHORT_REMARK and any(map(_is_personal, sentences)),
     )
+
+
+def _is_personal(words: Sequence[str]) -> bool:
+    if not _OTHERS.isdisjoint(words):
+        return True
+    is_between_two = _addresses(words) and not _SPEAKER.isdisjoint(words)
+    return is_between_two and _VOWS.isdisjoint(words) and _REQUESTS.isdisjoint(pairwise(words))
 
 
 def _points(words: Sequence[str]) -> bool:
