@@ -53,7 +53,9 @@ def shown_parts(report: Report) -> Iterator[ShownPart]:
             section = section._replace(headline=words, counts=counts, cases=cases)
         compared = compared_part(report, evaluator.name)
         if waived or broken or compared:
-            marked = _marked(section.findings, broken, waived, evaluator, compared)
+            named = {name for rule in broken for name in rule.names}
+            found = _with_named(section.findings, evaluator, part, named) if named else section.findings
+            marked = _marked(found, broken, waived, evaluator, compared)
             section = section._replace(findings=Spool(marked))
         yield ShownPart(evaluator, part, section, bool(broken))
 
@@ -63,6 +65,18 @@ def _waived_row(waived: Set[str], row: tuple[Words, ...]) -> tuple[Words, ...]:
     *others, last = row
     is_waived = isinstance(row[0], Untrusted) and row[0].text in waived and isinstance(last, str)
     return (*others, f"{last} (waived)") if is_waived else row
+
+
+def _with_named(findings: Iterable[Finding], evaluator: Evaluator, part: Any, named: Set[str]) -> Iterator[Finding]:
+    """Yield findings and, in the order of the results, those of other cases that a broken rule names."""
+    rest = iter(findings)
+    finding = next(rest, None)
+    for result in results_of(part):
+        if finding and finding.case_id.text == result.id:
+            yield finding
+            finding = next(rest, None)
+        elif result.id in named:
+            yield evaluator.present.finding(result)
 
 
 def compared_part(report: Report, name: str) -> Compared | None:
@@ -88,7 +102,7 @@ def _marked(
             severity, what, is_counted = Severity.REVIEW, f"{what}, waived", False
         since, before = news.get(case_id, ("", ()))
         yield finding._replace(
-            severity=severity,
+            severity=Severity.FAILING if case_id in doubted else severity,
             what=what,
             breaks=is_counted or case_id in named,
             doubts_break=case_id in doubted,

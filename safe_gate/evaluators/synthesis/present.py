@@ -217,7 +217,9 @@ def _outcome(case: Result) -> str:
         return "no reply"
     if case.is_negative_example:
         return "negative example passes"
-    return "disguised letters" if case.disguised_letters else "not English"
+    if case.disguised_letters:
+        return "disguised letters"
+    return "not English" if case.unread_checks else "passes, unlike its label"
 
 
 def _case_row(case: Result) -> tuple[str | Untrusted, ...]:

@@ -1,5 +1,6 @@
 """Reports of judged cases: JUnit, GitLab and tables."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -78,6 +79,26 @@ def test_a_case_without_a_reply_is_not_shown_as_one_that_passes(safe_gate: SafeG
     assert [(one["label"], one["what"]) for one in page.cases] == [("no reply", "no reply")] * 2
     assert [(row["label"], row["passed"]) for row in found.csv] == [("no reply", "no")] * 2
     assert [outcomes(found, case)["case"] for case in ("down", "mute")] == ["failure: no reply"] * 2
+
+
+def test_a_passing_case_that_a_broken_rule_names_is_in_every_format(safe_gate: SafeGate) -> None:
+    wrong = turn("wrong", expected={"topic_pivot": False})
+    write_cases(Path("c.jsonl"), turn("before"), wrong, turn("after"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-label-accuracy", "1", "--json", *ALL)
+    page, found = html(Path("reports/safe-gate.html").read_text("utf-8")), read()
+    assert [one["id"] for one in page.cases if one.get("what") == "passes, unlike its label"] == ["wrong"]
+    assert [one["id"] for one in json.loads(ran.out)["cases"]] == ["wrong"]
+    assert "<code>wrong</code>" in Path("reports/safe-gate.md").read_text("utf-8").partition("Cases to look at")[2]
+    assert outcomes(found, "wrong")["case"] == "failure: passes, unlike its label"
+    assert [one["level"] for one in found.run["results"]] == ["error"]
+    assert [row["evidence"] for row in found.csv if row["id"] == "wrong"] == [""]
+
+
+def test_a_missing_reply_that_breaks_a_rule_is_an_error_in_the_comment_too(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("mute", assistant="", checks=["unverifiable_reassurance"]))
+    for flags, sign in (((), "🔴"), (("--max-no-reply", "1"), "🟡")):
+        safe_gate("run", "--synthesis-cases", "c.jsonl", *flags, *ALL)
+        assert f"| {sign} | <code>mute</code>" in Path("reports/safe-gate.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("doubts", ["0", "off"])
