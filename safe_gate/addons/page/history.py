@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain, pairwise
+from itertools import groupby, pairwise
+from typing import NamedTuple
 
-from safe_gate.addons.page.markup import Series, fold, html_table, line_chart, page, paragraphs, render_phrase, section
+from safe_gate.addons.page.markup import page
 from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import percent, plural
+from safe_gate.core.stats import wilson
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Report, Verdict
 from safe_gate.model.results import Phrase, Rate, Table, Untrusted, Words
 from safe_gate.render import markdown
-from safe_gate.render.untrusted import html
 from safe_gate.render.view import VERDICTS
 
 _SHOWN = 30  # runs that a table in Markdown has: the latest
 _AGREEMENT = "Agreement with human labels"
+_LEFT, _WIDE, _TOP, _PLOT = 44, 500, 22, 150  # pixels
+_AXES = ((0.9, 5), (0.8, 4), (0.6, 4), (0.0, 4))  # where the axis of rates may begin, and how many steps it has
+_FEW_LABELS = 6
 
 
 @record
@@ -36,6 +40,11 @@ class Moment:
     figures: Mapping[str, Figures]
     limits: Mapping[tuple[str, str], float]
     terms: JsonObject
+
+    @property
+    def minute(self) -> str:
+        """When the run was, to the minute."""
+        return self.at[:16].replace("T", " ")
 
     @classmethod
     def of(cls, path: str, report: Report) -> Moment:
@@ -77,7 +86,7 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
     changed = changes(moments)
     columns: list[tuple[str, Sequence[Words]]] = [
         ("Run", [str(number) for number in range(1, len(moments) + 1)]),
-        ("When", [one.at[:16].replace("T", " ") for one in moments]),
+        ("When", [one.minute for one in moments]),
         ("Verdict", [VERDICTS[one.verdict] for one in moments]),
     ]
     if any(one.commit for one in moments):
@@ -114,52 +123,108 @@ def title(moments: Sequence[Moment]) -> str:
     return f"{plural(len(moments), 'run')}, {first}" + f" to {last}" * (first != last)
 
 
-# --- as charts ----------------------------------------------------------------------------------
-
-
-def _charts(moments: Sequence[Moment], name: str) -> Iterator[str]:
-    marks, when = sorted(changes(moments)), [one.at[5:10] for one in moments]
-    for about in dict.fromkeys(rate.about for one in moments for rate in one.rates(name)):
-        chart = line_chart(about, list(_series(moments, name, about)), when, marks)
-        yield f"<figure><figcaption>{html(about)}</figcaption>{chart}</figure>\n"
-
-
-def _series(moments: Sequence[Moment], name: str, about: str) -> Iterator[Series]:
-    found = [{rate.name: rate for rate in one.rates(name) if rate.about == about and rate.whole} for one in moments]
-    for own in dict.fromkeys(key for some in found for key in some):
-        rates = [some.get(own) for some in found]
-        limits = [one.limits.get((name, rate.rule)) if rate else None for one, rate in zip(moments, rates, strict=True)]
-        yield Series(str(own), [(rate.part, rate.whole) if rate else None for rate in rates], limits)
+# --- as a page ----------------------------------------------------------------------------------
 
 
 def html_page(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
     """Yield the history as a page; `notes` are sentences that a reader must know."""
-    return page(f"SAFE Gate history: {title(moments)}", _body(moments, notes))
+    shown = {
+        "title": f"SAFE Gate history: {title(moments)}",
+        "runs": title(moments),
+        "last": VERDICTS[moments[-1].verdict],
+        "moments": moments,
+        "notes": notes,
+        "changes": changes(moments),
+        "figures": [(EVALUATORS[name].title, _charts(moments, name)) for name in _evaluator_names(moments)],
+        "table": runs_table(moments),
+        "paths": [Untrusted(one.path) for one in moments],
+    }
+    return page("history.html", shown)
 
 
-def _body(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
-    last = moments[-1]
-    yield f'<header class="verdict {html(last.verdict)}"><div>\n<p class="name">SAFE Gate</p>\n<h1>History</h1>\n'
-    yield f"<p>{html(title(moments))}. The last run: {VERDICTS[last.verdict]}.</p>\n</div></header>\n<main>\n"
-    yield from paragraphs(notes)
-    yield from section("Rules changed", _rule_changes(moments))
-    for name in _evaluator_names(moments):
-        charts = ('<div class="charts">\n', *_charts(moments, name), "</div>")
-        yield from section(html(EVALUATORS[name].title), charts)
-    reports = (f"<p>{render_phrase((Untrusted(one.path),))}</p>\n" for one in moments)
-    table = html_table(runs_table(moments), "Runs", most=len(moments), whole=("When", "Verdict"))
-    runs = chain(table, fold("Reports", reports))
-    yield from section("Runs", runs, 'class="runs"')
-    yield "</main>\n"
+def _charts(moments: Sequence[Moment], name: str) -> Iterator[tuple[str, Chart]]:
+    marks, when = sorted(changes(moments)), [one.at[5:10] for one in moments]
+    for about in dict.fromkeys(rate.about for one in moments for rate in one.rates(name)):
+        yield about, Chart.of(list(_lines(moments, name, about)), when, marks)
 
 
-def _rule_changes(moments: Sequence[Moment]) -> Iterator[str]:
-    if changed := changes(moments):
-        yield '<ol class="changes">\n'
-        for number, (place, names) in enumerate(changed.items(), 1):
-            at = html(moments[place].at[:16].replace("T", " "))
-            yield f'<li value="{number}">Run {place + 1}, {at}: {html(", ".join(names))}</li>\n'
-        yield '</ol>\n<p class="muted">Figures before and after a change are not comparable.</p>\n'
+def _lines(moments: Sequence[Moment], name: str, about: str) -> Iterator[Line]:
+    found = [{rate.name: rate for rate in one.rates(name) if rate.about == about and rate.whole} for one in moments]
+    for own in dict.fromkeys(key for some in found for key in some):
+        rates = [some.get(own) for some in found]
+        limits = [one.limits.get((name, rate.rule)) if rate else None for one, rate in zip(moments, rates, strict=True)]
+        yield Line(str(own), [(rate.part, rate.whole) if rate else None for rate in rates], limits)
+
+
+# --- the charts, which `charts.html` draws ------------------------------------------------------
+
+
+class Line(NamedTuple):
+    """A rate over runs: part and whole of each, and the least that the gate allowed, or None. At least one has it."""
+
+    name: str
+    rates: Sequence[tuple[int, int] | None]
+    limits: Sequence[float | None]
+
+    def values(self) -> list[tuple[int, float]]:
+        """Return the share of each run that has one, with the run's place."""
+        return [(place, rate[0] / rate[1]) for place, rate in enumerate(self.rates) if rate]
+
+
+class Chart(NamedTuple):
+    """Rates over runs: `when` these were, and the places of those with other rules. The axis begins at `lowest`."""
+
+    lines: Sequence[Line]
+    when: Sequence[str]
+    changes: Sequence[int]
+    is_limited: bool
+    lowest: float
+    steps: int
+
+    @classmethod
+    def of(cls, lines: Sequence[Line], when: Sequence[str], changes: Sequence[int]) -> Chart:
+        """Return the chart of some lines, with an axis that has room for each of their values."""
+        limits = [limit for one in lines for limit in one.limits if limit is not None]
+        least = min((*limits, *(value for one in lines for _, value in one.values())), default=0)
+        return cls(lines, when, changes, bool(limits), *next(axis for axis in _AXES if axis[0] <= least))
+
+    @property
+    def step(self) -> float:
+        """The pixels of a run."""
+        return _WIDE / len(self.when)
+
+    def x(self, place: float) -> float:
+        """Return where a run is, from the left."""
+        return _LEFT + self.step * (place + 0.5)
+
+    def y(self, value: float) -> float:
+        """Return where a rate is, from the top."""
+        return _TOP + _PLOT * (1 - (value - self.lowest) / (1 - self.lowest))
+
+    def grid(self) -> Iterator[float]:
+        """Yield the rates that have a line of the grid."""
+        yield from (self.lowest + (1 - self.lowest) * step / self.steps for step in range(self.steps + 1))
+
+    def labelled(self) -> range:
+        """Return the places of the runs that have a label."""
+        return range(0, len(self.when), -(-len(self.when) // _FEW_LABELS))
+
+    def path(self, line: Line) -> str:
+        """Return the path of a line, interrupted where a run has no value."""
+        last, path = -2, ""
+        for place, value in line.values():
+            path += f"{'L' if place == last + 1 else 'M'}{self.x(place):.1f} {self.y(value):.1f}"
+            last = place
+        return path
+
+    def bands(self, line: Line) -> Iterator[str]:
+        """Yield the 95 % intervals of a line. Consecutive runs form one shape."""
+        for is_there, some in groupby(enumerate(line.rates), lambda item: bool(item[1])):
+            if is_there:
+                ends = [(f"{self.x(place):.1f}", *wilson(*rate)) for place, rate in some if rate]
+                upper = [f"{x},{self.y(high):.1f}" for x, _, high in ends]
+                lower = [f"{x},{self.y(max(low, self.lowest)):.1f}" for x, low, _ in reversed(ends)]
+                yield " ".join(upper + lower)
 
 
 # --- as Markdown --------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Hostile text in the page, changed words, and ten thousand cases."""
 
 import json
+import re
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,10 +10,13 @@ from unicodedata import category
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from jinja2 import UndefinedError
 
+from safe_gate.addons.page import markup
+from safe_gate.addons.page.markup import TEMPLATES
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.model.results import Side, Untrusted
-from safe_gate.render.untrusted import embedded_json, html
+from safe_gate.render.untrusted import LONGEST, embedded_json, html
 from tests.support.browser import Browser
 from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import html as read_page
@@ -95,6 +99,36 @@ def _without(text: str, spans: list[list[int]]) -> list[str]:
     for start, end in reversed(spans):
         text = text[:start] + " " + text[end:]
     return text.split()
+
+
+def test_a_template_escapes_all_that_it_shows() -> None:
+    text = "<b title='\"&"
+    draw = TEMPLATES.from_string("{{ shown }}").render
+    assert draw(shown=text) == html(text)
+    assert draw(shown=Untrusted(f"{text}\u202e\ud800{'x' * LONGEST}")) == html(
+        Untrusted(f"{text}\u202e\ud800{'x' * LONGEST}")
+    )
+    code = TEMPLATES.from_string("{{ shown | words }}").render(shown=(text, Untrusted(text)))
+    assert code == f'{html(text)}<code class="whole">{html(text)}</code>'
+    joined = TEMPLATES.from_string("{{ [shown, 'b'] | join(' ') }}{{ 'a' ~ shown }}")
+    assert joined.render(shown=text) == f"{html(text)} ba{html(text)}"
+    for refused in (None, (text,), [text], {text: text}):
+        with pytest.raises(TypeError):
+            draw(shown=refused)
+    with pytest.raises(TypeError):
+        joined.render(shown=Untrusted(text))
+    with pytest.raises(UndefinedError):
+        draw()
+
+
+def test_no_template_leaves_escaping_out() -> None:
+    folder = Path(markup.__file__).parent
+    texts = {file.name: file.read_text("utf-8") for file in folder.glob("*.html")}
+    unescaped = {name: re.findall(r"autoescape|Markup|(\w+) \|\s*safe", text) for name, text in texts.items()}
+    assert {name: found for name, found in unescaped.items() if found} == {"page.html": ["style", "script"]}
+    attributes = [one for text in texts.values() for one in re.findall(r"\s[\w-]+=\"([^\"]*\{\{.*?\}\})", text)]
+    assert attributes
+    assert not [one for one in attributes if "words" in one]  # which gives elements
 
 
 @given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5))
