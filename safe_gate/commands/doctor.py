@@ -31,7 +31,7 @@ from safe_gate.github import HAND_OVER, Effects, commit_of, preview, publishing
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.model.problems import CannotJudge, Code, Problem
-from safe_gate.model.report import Fault, Findings, Stale, Verdict, Waiver
+from safe_gate.model.report import Fault, Findings, Stale, Waiver
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import measure, sides
@@ -145,16 +145,13 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
 
     judged_by = () if options.shard else (waivers, partial(_recordings, options), partial(_baseline, options, effects))
-    beside: Facts = []  # what is judged besides the cases
     for facts_of in judged_by:  # a shard has no verdict
         try:
-            beside += facts_of()
+            facts += facts_of()
         except CannotJudge as error:
             problems += sides.redact_problems(error.problems, options.text)
-    are_cases_alone = not beside and options.on_weakened != "fail" and options.policy_ref != "base"
-    if judged_by and not problems and are_cases_alone:
+    if judged_by and not problems and not options.baseline and options.policy_ref != "base":
         problems += _no_rule(side)
-    facts += beside
     return facts, [*dict.fromkeys(checked.place_in_config(problems, options.config))]
 
 
@@ -200,12 +197,12 @@ def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
 def _no_rule(side: Snapshot) -> Iterator[Problem]:
     """Yield the problem of a run, compared with nothing, in which no rule applies.
 
-    Cases are scored only where every rule that is on depends on what is found in them.
+    Cases are scored only where the settings alone do not tell.
     """
     given, policy = sides.evaluators_in_use(side.options), source.policy(side.options)
     if not rules.is_on([one.name for one in given], policy):
         found = Findings(parts=measure.measure_all(side, "").parts)
-        if rules.verdict(rules.judge(found, policy)) is Verdict.ERROR:
+        if not rules.judged(rules.judge(found, policy)):
             yield sides.no_rule_problem(given)
 
 

@@ -6,7 +6,7 @@ two runs and `weakening` a weaker gate; this module adds their outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from typing import Any
 
@@ -56,12 +56,27 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_on(evaluators: Collection[str], policy: JsonObject) -> bool:
-    """Return whether a rule judges the cases of some evaluators, whatever is found in them, and without a baseline."""
+    """Return whether a rule judges all cases of one of some evaluators, whatever is found, and without a baseline."""
     limits = limits_of(policy)
     asked = {rule.evaluator for rule in RULES if limits[rule.setting] is not None and rule.applies is always}
     asked |= {evaluator.name for evaluator in EVALUATORS.values() if [*evaluator.gate.own_rules(limits)]}
-    asked |= {name for name, groups in policy["groups"].items() if groups}
     return not asked.isdisjoint(evaluators)
+
+
+UNJUDGED = "each rule is off, has too few cases, or only finds unusable recordings"
+"""Why no rule judges some cases."""
+
+
+def judged(outcomes: Iterable[RuleOutcome]) -> set[str]:
+    """Return the evaluators whose cases a rule judges, except a rule that has an outcome only if it finds something.
+
+    If these counted, a recording with such a finding could pass where one without it has no verdict.
+    """
+    judging = {one.evaluator for one in outcomes if not one.skipped and (one.evaluator, one.rule) not in _ON_FINDINGS}
+    return judging & EVALUATORS.keys()
+
+
+_ON_FINDINGS = {(rule.evaluator, rule.name) for rule in RULES if rule.applies is not always}
 
 
 def judge(found: Findings, policy: JsonObject) -> tuple[RuleOutcome, ...]:
@@ -86,10 +101,10 @@ def judge(found: Findings, policy: JsonObject) -> tuple[RuleOutcome, ...]:
 
 
 def verdict(outcomes: Sequence[RuleOutcome]) -> Verdict:
-    """Return fail if a rule is broken, else pass; error unless a rule judged something."""
-    if all(outcome.skipped for outcome in outcomes):
-        return Verdict.ERROR
-    return Verdict.PASS if all(outcome.passed for outcome in outcomes) else Verdict.FAIL
+    """Return fail if a rule is broken, else pass; error if no rule judges the cases."""
+    if not all(outcome.passed for outcome in outcomes):
+        return Verdict.FAIL
+    return Verdict.PASS if judged(outcomes) else Verdict.ERROR
 
 
 # --- rules on the cases of one run --------------------------------------------------------------

@@ -16,6 +16,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.gate.rules import UNJUDGED
 from safe_gate.gate.weakening import CaseTerms
 from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import CaseFiles
@@ -201,8 +202,8 @@ def no_input_problem(*, merges: bool = False) -> Problem:
 
 
 def no_rule_problem(evaluators: Iterable[Evaluator]) -> Problem:
-    """Return the problem of a run of some evaluators in which every rule is off, or has too few cases to judge."""
-    words = "no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
+    """Return the problem of a run of some evaluators of which no rule judges the cases."""
+    words = f"no rule judges these cases: {UNJUDGED}; set a limit, such as"
     some = " or ".join(evaluator.gate.rules[0].name for evaluator in evaluators)
     return Problem(Place("safe-gate"), f"{words} {some}", code=Code.INVALID_SETTING)
 

@@ -106,13 +106,21 @@ def test_it_is_off_by_default_and_eval_may_allow_any_number_of_failures(safe_gat
 
 
 def test_a_run_in_which_every_rule_is_off_or_skipped_says_why_it_has_no_verdict(safe_gate: SafeGate) -> None:
-    words = "safe-gate: no rule judges these cases: each rule is off or has too few cases; set a limit, such as"
-    refused(safe_gate("doctor", *RUN[1:]), f"{words} min-synthesis-pass-rate\n")
+    unjudged = "each rule is off, has too few cases, or only finds unusable recordings"
+    words = f"safe-gate: no rule judges these cases: {unjudged}; set a limit, such as min-synthesis-pass-rate\n"
     for tags in ({"nobody": {"min-pass-rate": 1, "optional": True}}, {}):
         configure({"tags": tags})
-        refused(safe_gate(*RUN), f"{words} min-synthesis-pass-rate\n")
+        for command in ("run", "doctor"):
+            refused(safe_gate(command, *RUN[1:]), words)
         assert report()["problems"][0]["message"].startswith("no rule")
     assert safe_gate("doctor", *RUN[1:], "--min-synthesis-pass-rate", "0.5").code == 0
+
+
+def test_a_tolerated_finding_or_a_waivers_file_does_not_judge_the_cases(safe_gate: SafeGate) -> None:
+    words = "no rule judges these cases: "
     write_cases(Path("c.jsonl"), turn("a"), turn("silent", assistant=""))
-    for command in ("run", "doctor"):  # a rule that applies to one of the cases is enough
-        assert safe_gate(command, *RUN[1:], "--max-no-reply", "1").code == 0, command
+    Path("safe-gate.waivers.json").write_text('{"waivers": []}', "utf-8")
+    for command in ("run", "doctor"):
+        refused(safe_gate(command, *RUN[1:], "--max-no-reply", "1"), words)
+    ran = safe_gate(*RUN)
+    assert (ran.code, "max-no-reply" in ran.out) == (1, True)
