@@ -23,6 +23,7 @@ from safe_gate.baseline.lock import (
 )
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options, switch, texts
 from safe_gate.core.case import Lines
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
@@ -151,7 +152,11 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         except CannotJudge as error:
             problems += sides.redact_problems(error.problems, options.text)
     if judged_by and not problems and not options.baseline and options.policy_ref != "base":
-        problems += _no_rule(side)
+        unjudged = _unjudged(side)
+        if len(unjudged) == len(given):
+            problems.append(sides.no_rule_problem(given))
+        else:
+            facts += ((f"{one.title} rules", f"none judges the cases: {rules.UNJUDGED}") for one in unjudged)
     return facts, [*dict.fromkeys(checked.place_in_config(problems, options.config))]
 
 
@@ -194,16 +199,16 @@ def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     return [] if problems else [*counts, *_trials(side)], problems
 
 
-def _no_rule(side: Snapshot) -> Iterator[Problem]:
-    """Yield the problem of a run, compared with nothing, in which no rule applies.
+def _unjudged(side: Snapshot) -> Sequence[Evaluator]:
+    """Return the evaluators whose cases no rule judges in a run that is compared with nothing.
 
     Cases are scored only where the settings alone do not tell.
     """
     given, policy = sides.evaluators_in_use(side.options), source.policy(side.options)
-    if not rules.is_on([one.name for one in given], policy):
-        found = Findings(parts=measure.measure_all(side, "").parts)
-        if not rules.judged(rules.judge(found, policy)):
-            yield sides.no_rule_problem(given)
+    if rules.is_on([one.name for one in given], policy):
+        return ()
+    judged = rules.judged(rules.judge(Findings(parts=measure.measure_all(side, "").parts), policy))
+    return [one for one in given if one.name not in judged]
 
 
 def _trials(side: Snapshot) -> Iterator[tuple[str, Words]]:

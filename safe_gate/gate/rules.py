@@ -56,11 +56,11 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_on(evaluators: Collection[str], policy: JsonObject) -> bool:
-    """Return whether a rule judges all cases of one of some evaluators, whatever is found, and without a baseline."""
+    """Return whether a rule judges all cases of each of some evaluators, whatever is found, and without a baseline."""
     limits = limits_of(policy)
     asked = {rule.evaluator for rule in RULES if limits[rule.setting] is not None and rule.applies is always}
     asked |= {evaluator.name for evaluator in EVALUATORS.values() if [*evaluator.gate.own_rules(limits)]}
-    return not asked.isdisjoint(evaluators)
+    return asked.issuperset(evaluators)
 
 
 UNJUDGED = "each rule is off, has too few cases, or only finds unusable recordings"

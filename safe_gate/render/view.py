@@ -10,6 +10,7 @@ from typing import Any
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
+from safe_gate.gate.rules import UNJUDGED, judged
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem, in_order
 from safe_gate.model.report import NOWHERE, Origin, Report, RuleOutcome, Verdict, Waiver
@@ -91,9 +92,11 @@ def remarks(report: Report) -> Iterator[Phrase]:
 
 
 def idle_rules(report: Report) -> Iterator[Phrase]:
-    """Yield the sentences that name rules which are set and judged nothing, one for each reason."""
-    policy, compared = report.provenance.policy, report.comparison
+    """Yield the sentences on cases that no rule judges, and on rules that are set and judged nothing, by the reason."""
+    policy, compared, judging = report.provenance.policy, report.comparison, judged(report.rules)
     for name, evaluator in EVALUATORS.items():
+        if report.parts[name] is not None and name not in judging:
+            yield (f"No rule judges the {evaluator.title} cases: {UNJUDGED}.",)
         if report.parts[name] is None and (asked := _rules_set(evaluator, policy)):
             words = f"{evaluator.title} did not run: it has no input, so its rules do not apply"
             yield (f"{words}: {enumerated(asked)}.",)

@@ -116,6 +116,22 @@ def test_a_run_in_which_every_rule_is_off_or_skipped_says_why_it_has_no_verdict(
     assert safe_gate("doctor", *RUN[1:], "--min-synthesis-pass-rate", "0.5").code == 0
 
 
+def test_cases_of_one_evaluator_that_no_rule_judges_are_named(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    both = (*RUN[1:], "--safe-batch", "b.json")
+    why = "each rule is off, has too few cases, or only finds unusable recordings"
+    said = f"No rule judges the Synthesis cases: {why}."
+    ran = safe_gate("run", *both, "--reports", "markdown,html")
+    texts = (ran.out, MARKDOWN.read_text("utf-8"), Path("reports/safe-gate.html").read_text("utf-8"))
+    assert (ran.code, [text.count(said) for text in texts]) == (0, [1, 1, 1])
+    assert safe_gate("run", *both, "--quiet").err == f"{said}\n"
+    assert re.search(
+        rf"^  Synthesis rules +none judges the cases: {why}$", safe_gate("doctor", *both).out, re.MULTILINE
+    )
+    for command in ("run", "doctor"):
+        assert "judges the" not in safe_gate(command, *both, "--max-unexpected-passes", "1").log
+
+
 def test_a_tolerated_finding_or_a_waivers_file_does_not_judge_the_cases(safe_gate: SafeGate) -> None:
     words = "no rule judges these cases: "
     write_cases(Path("c.jsonl"), turn("a"), turn("silent", assistant=""))
