@@ -108,6 +108,13 @@ def test_a_negative_example_without_a_reply_is_no_expected_failure(safe_gate: Sa
     assert (summary["expected_failures"], summary["unexpected_failures"]) == (1, 1)
     assert summary["by_tag"]["negative_example"]["passed_as_expected"] == 1
     assert safe_gate("eval", "--cases", "c.jsonl", "--profile", profile).code == 2
+    idle = turn("idle", user="Where is it?", assistant="null", checks=["topic_pivot"], tags=["negative_example"])
+    for limit, code in (("off", 0), ("1", 0), ("0", 1)):
+        flags = ("--max-no-reply", "off", "--max-unexpected-passes", limit, "--profile", profile)
+        assert run(safe_gate, idle, flags=flags).code == code
+    summary = report()["synthesis"]["summary"]
+    assert [summary[f"unexpected_{ends}"] for ends in ("failures", "passes")] == [0, 1]
+    assert summary["by_tag"]["negative_example"]["passed_as_expected"] == 0
 
 
 SILENT = [saying(questions=[]), saying(summary=ERROR, questions=[]), saying(" ", summary="\n", questions=[ERROR])]
