@@ -22,6 +22,7 @@ from safe_gate.model.report import (
     Findings,
     Lock,
     Locked,
+    Parts,
     Recordings,
     RuleOutcome,
     Stale,
@@ -90,7 +91,7 @@ def judge(found: Findings, policy: JsonObject) -> tuple[RuleOutcome, ...]:
     if found.comparison is not None:
         outcomes = [*_with_known_alone(outcomes, found, found.comparison.parts, policy)]
     if found.waivers:
-        outcomes.append(_waivers_hold(found.waivers))
+        outcomes.append(_waivers_hold(found.waivers, found.parts))
     if found.comparison is not None:
         outcomes += comparison.judge(found.comparison.parts, comparison.Guards.of(policy), waivers.waived_ids(found))
     if found.weakened is not None:
@@ -192,10 +193,11 @@ def _with_known_alone(
         yield hidden(other, "the rule does not apply")
 
 
-def _waivers_hold(found: Waivers) -> RuleOutcome:
+def _waivers_hold(found: Waivers, parts: Parts) -> RuleOutcome:
     """Return the outcome of the rule that no waiver is expired or unused.
 
-    It names the case of each, and what the case fails if another waiver of the case is in force.
+    It says why waivers are unused. It names the case of each, and what the case fails if another waiver of the case is
+    in force.
     """
     expired, unused = found.expired, found.unused
     faults = (
@@ -204,12 +206,15 @@ def _waivers_hold(found: Waivers) -> RuleOutcome:
     )
     words = " and ".join(filter(None, faults))
     holds = f"{plural(len(found.applied), 'waiver')} in force, none expired or unused"
+    why, hint = waivers.why_unused(unused, parts) if unused else ("", "")
+    todo = f"{why}; correct or remove {'it' if len(unused) == 1 else 'them'}" if why else ""
     in_force = {one.case_id for one in found.applied}
     named = dict.fromkeys(
-        f"{one.case_id}, {one.kind} {one.name}" if one.case_id in in_force else one.case_id
+        (f"{one.case_id}, {one.kind} {one.name}" if one.case_id in in_force else one.case_id) + hint * (one in unused)
         for one in (*expired, *unused)
     )
-    return RuleOutcome("waivers", "gate", len(expired) + len(unused), 0, not words, words or holds, names=tuple(named))
+    number = len(expired) + len(unused)
+    return RuleOutcome("waivers", "gate", number, 0, not words, words or holds, todo, names=tuple(named))
 
 
 STALE_RECORDINGS = "stale-recordings"

@@ -5,6 +5,7 @@ Pure. A waiver changes no score and no result: it says which failures the gate's
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import NamedTuple
@@ -89,6 +90,28 @@ def why_unfit(case_id: str, failed: Collection[str], lost: Collection[str]) -> s
     if case_id in lost:
         return f"has {_NO_REPLY}"
     return f"does not name a case that fails unexpectedly{suggestion(case_id, failed)}"
+
+
+def why_unused(unused: Sequence[Waiver], parts: Parts) -> tuple[str, str]:
+    """Return why waivers are unused, and for a single one a hint at the failing case that it may mean."""
+    ids = {one.case_id for one in unused}
+    ends = {
+        one.id: evaluator.compare.outcome(one)
+        for evaluator, part in parts_of(parts)
+        for one in part.results
+        if one.id in ids
+    }
+
+    def cause(waiver: Waiver) -> str:
+        if waiver.case_id not in ends:
+            return "no case has its id"
+        is_meant = ends[waiver.case_id].is_meant_to_fail
+        return "its case is meant to fail" if is_meant else "its case does not fail what it waives"
+
+    causes = Counter(map(cause, unused))
+    words = ", ".join(f"{one} ({count})" if len(causes) > 1 else one for one, count in causes.items())
+    failed = {one.case_id for one in failing(parts)} if not ends and len(unused) == 1 else ()
+    return words, suggestion(unused[0].case_id, failed, quoted=False)
 
 
 def waived(found: Findings) -> Mapping[str, tuple[Failure, ...]]:
