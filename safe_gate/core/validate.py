@@ -206,8 +206,11 @@ def _enum(value: Any, allowed: list[Any], name: _Name) -> str:
     return f"{name(value)} is not allowed{hint}"
 
 
+_DAY = re.compile("(?!0000)[0-9]{4}-[0-9]{2}-[0-9]{2}")
+
 _WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
-    **dict.fromkeys(("type", "const", "pattern", "format"), lambda value, _, name: f"is {name(value)}"),
+    **dict.fromkeys(("type", "const", "pattern"), lambda value, _, name: f"is {name(value)}"),
+    "format": lambda value, _, name: f"is {name(value)}{', a day that does not exist' * bool(_DAY.fullmatch(value))}",
     "enum": _enum,
     "minLength": lambda value, _, name: f"is {name(value)}, which is too short",
     "maxLength": lambda value, most, _: f"has {len(value)} characters, more than {most}",

@@ -218,7 +218,7 @@ def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gat
         "2026-02-28": "--expires: is before today; expected 2026-03-01 or later",
         "20300131": '--expires: is "20300131"; expected the last day it is valid, in UTC, as YYYY-MM-DD\n',
         "tomorrow": '--expires: is "tomorrow"; expected the last day',
-        "2030-02-30": '--expires: is "2030-02-30"; expected the last day',
+        "2030-02-30": '--expires: is "2030-02-30", a day that does not exist; expected the last day',
     }.items():
         refused(safe_gate("bless", "--waivers", *SIGNED[:4], "--expires", day), words)
     words = "does not name a case that fails unexpectedly"

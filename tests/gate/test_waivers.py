@@ -66,7 +66,7 @@ def test_a_file_of_waivers_is_known_by_its_name_or_by_what_it_holds(safe_gate: S
         ({"reason": " \n"}, 'reason: is " \\n"; expected text of at most 2000 characters'),
         ({"reason": None}, "reason: is missing"),
         ({"owner": ""}, 'owner: is ""; expected text'),
-        ({"expires": "2026-02-29"}, 'expires: is "2026-02-29"; expected the last day it is valid, in UTC, as YYYY-MM-DD'),
+        ({"expires": "2026-02-29"}, 'expires: is "2026-02-29", a day that does not exist; expected the last day it is valid, in UTC, as YYYY-MM-DD'),
         ({"expires": "2026-1-31"}, 'expires: is "2026-1-31"'),
         ({"expires": "20260131"}, 'expires: is "20260131"'),
         ({"expires": "0000-01-01"}, 'expires: is "0000-01-01"; expected the last day it is valid, in UTC, as YYYY-MM-DD'),
