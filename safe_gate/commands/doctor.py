@@ -170,7 +170,7 @@ def _recordings(options: Settings) -> Facts:
     unlocked = [path for path in found if path not in entries]
     gone = [path for path in found if not disk.exists(Path(path))]
     lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {lock_path(options.config)}; "
-    lacking += "record what is missing, then run safe-gate lock" if gone else "run safe-gate lock"
+    lacking += f"record what is missing, then {rules.RUN_LOCK}" if gone else rules.RUN_LOCK
     now = as_they_are(found) if lock or asked else {}  # which raises what a run would
     judged_at, stale = commit_time(options.max_age), list[Stale]()
     for path, entry in ((path, entries[path]) for path in now if path in entries):

@@ -219,12 +219,13 @@ def _waivers_hold(found: Waivers, parts: Parts) -> RuleOutcome:
 
 STALE_RECORDINGS = "stale-recordings"
 
-_AGAIN = "record it again, then run safe-gate lock"
+RUN_LOCK = "run safe-gate lock with this config"
+_AGAIN = f"record it again, then {RUN_LOCK}"
 ADVICE = {
     Fault.NO_SUCH_SOURCE: "correct recordings in the config file",
-    Fault.NOT_LOCKED: "run safe-gate lock when it is recorded",
+    Fault.NOT_LOCKED: f"{RUN_LOCK} when it is recorded",
     Fault.SOURCES_CHANGED: _AGAIN,
-    Fault.NOT_RENEWED: "run safe-gate lock when it is recorded",
+    Fault.NOT_RENEWED: f"{RUN_LOCK} when it is recorded",
     Fault.NOT_RECORDED_AGAIN: _AGAIN,
     Fault.TOO_OLD: _AGAIN,
     Fault.IN_FUTURE: _AGAIN,

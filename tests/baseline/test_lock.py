@@ -115,10 +115,10 @@ def test_the_doctor_says_what_changed_since_the_lock(safe_gate: SafeGate) -> Non
 
     assert "recordings 1 named, all locked" in said()
     record("What was it like?")
-    assert f"1 named, 1 stale recordings {CASES} {EDITED}; run safe-gate lock when" in said()
+    assert f"1 named, 1 stale recordings {CASES} {EDITED}; run safe-gate lock with this config when" in said()
     add(PROMPT)
     record("")
-    advice = "record it again, then run safe-gate lock"
+    advice = "record it again, then run safe-gate lock with this config"
     assert f"1 named, 1 stale recordings {CASES} {OLDER}; {advice}; changed: {PROMPT}" in said()
     safe_gate("lock")
     configure(SETTINGS | {"max-age": 0})
@@ -147,11 +147,14 @@ def test_without_an_entry_nothing_is_known_and_a_deleted_lock_switches_off_no_ru
     assert "recordings" not in report()  # nobody has begun to lock
     for flags in (("--baseline", locked), ("--max-age", "9")):
         assert stale(safe_gate, "--stale-recordings", "warn", *flags) == NO_ENTRY
-    said = "1 named, 1 has no entry in safe-gate.lock.json; run safe-gate lock"
+    said = "1 named, 1 has no entry in safe-gate.lock.json; run safe-gate lock with this config"
     assert said in " ".join(safe_gate("doctor").out.split())
     configure({"synthesis-cases": [CASES], "recordings": {"gone.jsonl": [PROMPT]}})
     out = " ".join(safe_gate("doctor").out.split())
-    assert "1 named, 1 has no entry in safe-gate.lock.json; record what is missing, then run safe-gate lock" in out
+    assert (
+        "1 named, 1 has no entry in safe-gate.lock.json; record what is missing, then run safe-gate lock with this config"
+        in out
+    )
     assert "recordings no file is gone.jsonl; record it, or correct its name" in out
 
 
@@ -269,13 +272,32 @@ def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked
         assert safe_gate("run", *flags).out.endswith(f"Next: safe-gate lock {CASES} # when it is recorded again\n")
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
     ran = safe_gate("run", "--stale-recordings", "warn")
-    assert (ran.code, "Gate: PASS (the only rule holds, 1 warning)" in ran.out) == (0, True)
-    said = f'Recording "{CASES}": {OLDER}: record it again, then run safe-gate lock; changed: "{PROMPT}"'
+    assert (ran.code, "Gate: PASS (the only rule holds, 1 warning)" in ran.out, "Next:" in ran.out) == (0, True, False)
+    assert "next" not in json.loads(safe_gate("run", "--stale-recordings", "warn", "--json").out)
+    said = (
+        f'Recording "{CASES}": {OLDER}: record it again, then run safe-gate lock with this config; changed: "{PROMPT}"'
+    )
     assert said in " ".join(ran.out.split())
     comment = Path("reports/safe-gate.md").read_text("utf-8")
     assert f"> [!WARNING]\n> - Recording <code>evals&#47;a<wbr>&#46;jsonl</code>: **{OLDER}**" in comment
     assert safe_gate("run", "--stale-recordings", "off").code == 0
     assert "recordings" not in report()
+
+
+@pytest.mark.usefixtures("locked")
+def test_the_command_of_a_failure_names_a_config_that_lies_elsewhere(safe_gate: SafeGate) -> None:
+    for name in (CONFIG, LOCK):
+        Path(name).rename(f"app/{name}")
+    configure(
+        SETTINGS | {"synthesis-cases": [f"../{CASES}"], "recordings": {f"../{CASES}": [f"../{PROMPT}"]}},
+        f"app/{CONFIG}",
+    )
+    ran = safe_gate("run", "--config", f"app/{CONFIG}")
+    assert "run safe-gate lock with this config" in " ".join(ran.out.split())
+    command = f"safe-gate lock {CASES} --config=app/{CONFIG}"
+    assert ran.out.endswith(f"Next: {command} # when it is recorded again\n")
+    assert safe_gate(*command.split()[1:]).code == 0
+    assert safe_gate("run", "--config", f"app/{CONFIG}").code == 0
 
 
 @pytest.mark.parametrize(
