@@ -131,7 +131,8 @@ def _match_pattern(files: CaseFiles, form: Documents, own: Set[str], pattern: st
     lone = [] if options.value(form.outputs) else [path for path in listed if path.name.endswith(OUTPUTS)]
     meant = [*literals[:1], *(path for path in named_json if path not in ours), *lone]
     problems = [disk.unreadable_problem(path, why) for path, why in unread.items()]
-    if not (meant or unread):
+    problems += globs.folder_problems(pattern, matched)
+    if not (meant or problems):
         words = "matches no batch: a glob finds .json files, and skips safe-gate's own; correct the pattern"
         problems.append(Problem(Place(named), words) if listed else globs.no_match_problem(named, ".json", root))
     return MatchedFiles(meant, problems, ours)

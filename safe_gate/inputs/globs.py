@@ -157,7 +157,8 @@ def _match_pattern(pattern: str, *, suffix: str, root: FilePath) -> MatchedFiles
     some = [*literal, *(path for path in matched if path.name != _OWN_CASES)]
     files = [path for path in some if exists(path) and not is_folder(path)]
     problems = [unreadable_problem(path, why) for path, why in unread.items()]
-    if not files and not unread:
+    problems += folder_problems(pattern, matched) if suffix else ()
+    if not (files or problems):
         problems.append(no_match_problem(pattern, suffix, root))
     return MatchedFiles(files, problems, [path for path in matched if path.name == _OWN_CASES])
 
@@ -205,6 +206,18 @@ def unique_paths(paths: Iterable[P]) -> list[P]:
     for path in paths:
         found.setdefault(location(path), path)
     return sorted(found.values(), key=lambda path: Path(display_path(path)))
+
+
+def folder_problems(pattern: str, matched: Iterable[FilePath]) -> Iterator[Problem]:
+    """Yield a problem for each folder on the disk that a glob matches, if the glob ends in a suffix as files have.
+
+    A commit stays as it is: a change that renames the folder must be judged against it.
+    """
+    suffix = Path(pattern).suffix
+    for path in matched if suffix and not has_magic(suffix) else ():
+        if isinstance(path, Path) and is_folder(path):
+            words = f"is a folder; rename it, or name the files in it and the others in place of {pattern}"
+            yield Problem(Place(display_path(path)), words, code=Code.UNREADABLE_FILE)
 
 
 def no_match_problem(pattern: str, suffix: str, root: FilePath) -> Problem:

@@ -46,6 +46,27 @@ def test_a_glob_names_what_a_shell_would() -> None:
         assert named(pattern) == [*found], pattern
 
 
+def test_a_folder_that_a_glob_of_files_matches_is_an_error(safe_gate: SafeGate) -> None:
+    for name, one in (("e/a.jsonl", "a"), ("e/b.jsonl/part-00000", "b"), ("e/c.json/d.jsonl", "c")):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        write_cases(Path(name), turn(one))
+    write_batch(Path("e/batch.json"), safe_case("s"))
+    words = "is a folder; rename it, or name the files in it and the others in place of e/"
+    for flag, pattern, folder in (
+        ("--synthesis-cases", "*.jsonl", "b.jsonl"),
+        ("--synthesis-cases", "**.jsonl", "b.jsonl"),
+        ("--synthesis-cases", "*/", ""),
+        ("--synthesis-cases", "[a]*", ""),
+        ("--synthesis-cases", "**/d.jsonl", ""),
+        ("--safe-batch", "*.json", "c.json"),
+        ("--safe-batch", "*", ""),
+    ):
+        ran = safe_gate("run", flag, f"e/{pattern}")
+        assert (f"e/{folder}: {words}{pattern}\n" in ran.err) is bool(folder), pattern
+        assert (ran.code == 3) is (bool(folder) or pattern == "*/"), pattern
+    refused(safe_gate("import", "e/*.jsonl", "--out", "o.jsonl"), f"e/b.jsonl: {words}*.jsonl")
+
+
 def test_a_glob_of_many_folders_of_any_depth_lists_each_file_once_and_soon() -> None:
     folder = Path("/".join("a" * 12))
     folder.mkdir(parents=True)
