@@ -49,7 +49,8 @@ _LONGEST_LINE = 2_000
 _MOST_LINES = 2_000
 _LONGEST_HEAD = 20_000
 _LONGEST_BODY = 65_536
-"""So many characters of a line, lines of a text, characters of a page and of a body are looked at."""
+_LONGEST_REASON = 80
+"""So many characters of a line, lines of a text, characters of a page, of a body and of a reason are looked at."""
 
 BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
 _TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
@@ -168,7 +169,7 @@ def _error_page(text: str) -> NoReply | None:
 
 
 def _error_body(text: str) -> NoReply | None:
-    """Return that a text is the body of an error: JSON that says so, alone or as a server's event."""
+    """Return that a text is JSON that is an error or has an empty reply, alone or as a server's event."""
     event = _EVENT.match(text)
     bare = text[event.end() :] if event else text
     if len(bare) > _LONGEST_BODY or bare[:1] not in ("{", "[") or bare[-1:] not in ("}", "]"):
@@ -177,7 +178,7 @@ def _error_body(text: str) -> NoReply | None:
         value = parse(bare)
     except JsonError:
         return None
-    return NoReply.BODY if _is_error(value) else None
+    return NoReply.BODY if _is_error(value) else _unanswered(value)
 
 
 def _is_error(value: Any) -> bool:
@@ -198,6 +199,44 @@ def _is_error(value: Any) -> bool:
         or any(_classify_lines(one) is not None or _matching_rules("message", one) for one in words)
         or any(map(_is_error, known.values()))
     )
+
+
+def _unanswered(value: Any) -> NoReply | None:
+    """Return that an object says that it failed, or that its reply is empty, if it has nothing else for a reader."""
+    if not isinstance(value, Mapping):
+        return None
+    choices = value.get("choices")
+    if value.get("object") == "chat.completion" and isinstance(choices, list):
+        value = {"message": [one.get("message", one) if isinstance(one, Mapping) else one for one in choices]}
+    held, body = [*_leaves(value)], _rule_data()["body"]
+    has_failed = any(value.get(key) is False for key in body["succeeded"])
+    if not has_failed and all(key.lower() not in body["replies"] for key, _ in held):
+        return None
+    if not all(_is_nothing(one) or _is_bookkeeping(key, one) for key, one in held):
+        return None
+    return NoReply.BODY if has_failed else NoReply.EMPTY
+
+
+def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the scalars, and the empty lists and objects, in a value, each with the key that it is under."""
+    if value and isinstance(value, Mapping | list):
+        for name, one in value.items() if isinstance(value, Mapping) else ((key, one) for one in value):
+            yield from _leaves(one, name)
+    else:
+        yield key, value
+
+
+def _is_nothing(value: Any) -> bool:
+    return _first_seen(value) == len(value) if isinstance(value, str) else value in (None, [], {})
+
+
+def _is_bookkeeping(key: str, value: Any) -> bool:
+    """Return whether a scalar is a fact for programs, such as an id, or the reason of a failure in a few words."""
+    data = _rule_data()
+    if data["bookkeeping"].fullmatch(key):
+        return not isinstance(value, str) or " " not in value
+    is_reason = key.lower() in data["body"]["reasons"] and isinstance(value, str) and len(value) <= _LONGEST_REASON
+    return is_reason and not value.endswith((".", "!", "?")) and not data["speaks"].search(value)
 
 
 def _classify_lines(text: str) -> NoReply | None:
@@ -270,7 +309,8 @@ def _rule_data() -> dict[str, Any]:
     """Return `no_reply.json`. A rule is on a line unless it says otherwise, and tells `what` there is in its place."""
     data: dict[str, Any] = json.loads(Path(__file__).with_name("no_reply.json").read_bytes())
     rules = [{"in": "line", "what": "", **rule} for rule in data["rules"]]
-    return {**data, "rules": rules, "talks": re.compile(data["talks"], re.IGNORECASE)}
+    expressions = {name: re.compile(data[name], re.IGNORECASE) for name in ("talks", "speaks", "bookkeeping")}
+    return {**data, "rules": rules, **expressions}
 
 
 _MOST_KEPT = 19

@@ -92,6 +92,56 @@ def test_a_case_without_a_reply_breaks_the_gate_and_is_named(safe_gate: SafeGate
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
+UNANSWERED = [
+    {"reply": ""},
+    {"response": "", "error": None},
+    {"answer": None, "conversationId": "c-1", "latency_ms": 12, "model": "m"},
+    {"output": [], "reason": "quota exceeded", "ok": True},
+    {
+        "type": "message",
+        "role": "assistant",
+        "content": [{"type": "text", "text": " \n"}],
+        "usage": {"output_tokens": 0},
+    },
+]
+ANSWERED = [
+    {"reply": "", "action": "escalate"},
+    {"reply": "", "note": "Breathe"},
+    {"reply": "", "reason": "Rest a little."},
+    {"reply": "", "model": "Rest a little"},
+    {"message": "", "suggestions": ["Call 988"]},
+    {"text": "", "options": [{"text": "Breathe"}]},
+    {"answer": 0},
+    {"id": "c"},
+    {"steps": [{"id": 1, "ok": False}]},
+    ["", {"reply": ""}],
+]
+MESSAGES = [
+    ({"content": ""}, "empty"),
+    ({"content": None, "refusal": None, "tool_calls": []}, "empty"),
+    ({"content": "Rest a little."}, None),
+    ({"content": None, "refusal": "I can't help with that."}, None),
+    ({"content": None, "tool_calls": [{"id": "t", "type": "function", "function": {"name": "call"}}]}, None),
+    (7, None),
+]
+
+
+def completion(message: Any) -> dict[str, Any]:
+    """Return a chat completion as OpenAI's API answers, with what a filter says beside the choice."""
+    found = {"index": 0, "message": message, "finish_reason": "content_filter", "filter": {"hate": "no match"}}
+    choice = found if isinstance(message, dict) else message
+    return {"id": "c", "object": "chat.completion", "choices": [choice], "usage": {"total_tokens": 9}}
+
+
+def test_json_whose_reply_is_empty_is_no_reply_unless_it_holds_something_for_a_reader(safe_gate: SafeGate) -> None:
+    expected: list[tuple[Any, str | None]] = [(one, "empty") for one in UNANSWERED]
+    expected += [(one, None) for one in ANSWERED] + [(completion(message), why) for message, why in MESSAGES]
+    replies = [turn(f"c{at}", assistant=json.dumps(one), **CHECKED) for at, (one, _) in enumerate(expected)]
+    assert run(safe_gate, *replies).code == 1
+    assert [results()[f"c{at}"].get("no_reply") for at in range(len(expected))] == [why for _, why in expected]
+    assert broken()["rule"] == "max-no-reply"
+
+
 def test_so_many_cases_may_have_no_reply(safe_gate: SafeGate) -> None:
     mute = [turn(id_, assistant="", **CHECKED) for id_ in "ab"]
     for limit, code in (("2", 0), ("1", 1), ("off", 0)):
