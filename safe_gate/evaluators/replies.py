@@ -2,7 +2,7 @@
 
 A text is no reply if it is empty or holds only what `no_reply.json` describes: errors, placeholders and notices. A
 sentence beside the error makes it a reply: somebody reports an error. So does a quotation mark or a code fence around
-it. The question that the text answers does not matter.
+it. The question that the text answers does not matter, unless the text is that question word for word.
 
 Each line of such a text fits a pattern, and one of them tells that there is no reply. The patterns run on RE2, which
 is linear in the line and tries all of them at once.
@@ -37,6 +37,7 @@ class NoReply(StrEnum):
     """Why a text is no reply, in the words of reports; of several that lines give, the last counts."""
 
     EMPTY = "empty"
+    ECHO = "the message"
     PLACEHOLDER = "placeholder"
     NOTICE = "notice"
     MESSAGE = "error message"
@@ -51,6 +52,9 @@ _LONGEST_HEAD = 20_000
 _LONGEST_BODY = 65_536
 _LONGEST_REASON = 80
 """So many characters of a line, lines of a text, characters of a page, of a body and of a reason are looked at."""
+
+_FEWEST_ECHOED = 4
+"""A message of fewer words may be its own answer, such as "Thanks"."""
 
 BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
 _TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
@@ -72,15 +76,18 @@ _UNSEEN = re.compile(
 )
 
 
-def no_reply(text: str) -> NoReply | None:
-    """Return why a text is no reply, None if it is one.
+def no_reply(text: str, message: str = "") -> NoReply | None:
+    """Return why a text is no reply to a message, None if it is one.
 
     >>> no_reply("Error: 500 Internal Server Error"), no_reply(" "), no_reply("It says: 502 Bad Gateway.")
     (<NoReply.MESSAGE: 'error message'>, <NoReply.EMPTY: 'empty'>, None)
     """
     bare = text.strip(BLANKS)
     empty = NoReply.EMPTY if _first_seen(bare) == len(bare) else None
-    return _error_page(bare) or _error_body(bare) or _classify_lines(bare) or empty
+    said = text.strip().casefold()
+    is_echo = said == message.strip().casefold() and len(said.split()) >= _FEWEST_ECHOED
+    echo = NoReply.ECHO if is_echo else None
+    return _error_page(bare) or _error_body(bare) or _classify_lines(bare) or empty or echo
 
 
 def why_no_replies(texts: Iterable[str]) -> NoReply | None:

@@ -73,8 +73,8 @@ def test_blanks_around_a_text_change_nothing(text: str) -> None:
 
 def test_no_reply_of_the_repositorys_labelled_cases_is_an_error() -> None:
     for path in (*(REPOSITORY / "data/synthesis").glob("*.jsonl"), REPOSITORY / "examples/empathy.jsonl"):
-        replies = [line["assistant"] for line in read_lines(path) if "assistant" in line]
-        assert [reply for reply in replies if no_reply(reply) is not None] == [], path
+        lines = [line for line in read_lines(path) if "assistant" in line]
+        assert [one["id"] for one in lines if no_reply(one["assistant"], one["user"]) is not None] == [], path
 
 
 def test_a_case_without_a_reply_breaks_the_gate_and_is_named(safe_gate: SafeGate) -> None:
@@ -140,6 +140,17 @@ def test_json_whose_reply_is_empty_is_no_reply_unless_it_holds_something_for_a_r
     assert run(safe_gate, *replies).code == 1
     assert [results()[f"c{at}"].get("no_reply") for at in range(len(expected))] == [why for _, why in expected]
     assert broken()["rule"] == "max-no-reply"
+
+
+def test_the_message_again_is_no_reply_unless_it_is_short(safe_gate: SafeGate) -> None:
+    asked = "I failed my exam."
+    said = {"I failed my exam.": "the message", " i FAILED my exam.\n": "the message", "You failed your exam.": None}
+    replies = [turn(f"c{at}", user=asked, assistant=one, **CHECKED) for at, one in enumerate(said)]
+    short = turn("short", user="Thanks a lot!", assistant="Thanks a lot!", **CHECKED)
+    assert run(safe_gate, *replies, short).code == 1
+    assert [one.get("no_reply") for one in results().values()] == [*said.values(), None]
+    assert broken()["names"] == ["c0", "c1"]
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
 
 
 def test_so_many_cases_may_have_no_reply(safe_gate: SafeGate) -> None:

@@ -258,7 +258,7 @@ def build_result(
         digests=case.digests(),
         message=case.talk.reply.number if case.talk else None,
         cluster=case.cluster,
-        no_reply=no_reply(case.assistant),
+        no_reply=no_reply(case.assistant, case.user),
         disguised_letters=disguised if disguised > _FEW_LETTERS else 0,
         has_no_message=is_blank(case.user),
         is_only_expected=holds_only(
