@@ -11,7 +11,16 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from safe_gate.addons.importers.fields import IDS, IMPORTING, LABELS, OF_OTHERS, find_tags, top_fields, unused_fields
+from safe_gate.addons.importers.fields import (
+    IDS,
+    IMPORTING,
+    LABELS,
+    OF_OTHERS,
+    find_tags,
+    top_fields,
+    unused_beside,
+    unused_fields,
+)
 from safe_gate.addons.importers.files import Record, RefusedRecord, RepeatedColumn, field_words, has_value, is_json
 from safe_gate.addons.importers.formats import Format
 from safe_gate.addons.importers.messages import Sample, content_text, last_exchange, parse_embedded_json
@@ -99,7 +108,7 @@ def sample_to_line(
         entry = line()
     _check_line(entry, found.reply, bool(kept), request)
     unused = (field_words(key) for key, one in fields.items() if key not in kept and has_value(one))
-    return entry, [*found.left_out, *unused]
+    return entry, [*found.left_out, *unused, *unused_beside(record.value, mapping.values(), sample.used)]
 
 
 def _kept_fields(fields: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:

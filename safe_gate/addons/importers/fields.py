@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import product
 from typing import Any
 
-from safe_gate.addons.importers.files import RefusedRecord, id_text, list_texts
-from safe_gate.addons.importers.messages import Message, Sample, parse_embedded_json, read_side
+from safe_gate.addons.importers.files import RefusedRecord, field_words, has_value, id_text, list_texts
+from safe_gate.addons.importers.messages import PLUMBING, Message, Sample, parse_embedded_json, read_side
 from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators.registry import EVALUATORS
 
@@ -114,17 +114,49 @@ def value_at(value: Any, path: str) -> Any:
     >>> value_at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), value_at({"A.b ": "y"}, "a.b")
     ('x', 'y')
     """
+    for step in _trail(value, path):
+        value = parse_embedded_json(value)[step]
+    return value
+
+
+def _trail(value: Any, path: str) -> list[Any]:
+    """Return the keys and indexes that a path leads along. Raises RefusedRecord if nothing is there."""
     if isinstance(value, dict) and (key := _key(path, value)) is not None:
-        return value[key]
+        return [key]
+    found = list[Any]()
     for step in _STEP.sub(r".\1", path).strip(".").split("."):
         inner = parse_embedded_json(value)
         if isinstance(inner, dict) and (key := _key(step, inner)) is not None:
-            value = inner[key]
+            found.append(key)
         elif isinstance(inner, list) and step.isdigit() and int(step) < len(inner):
-            value = inner[int(step)]
+            found.append(int(step))
         else:
             raise RefusedRecord(f"has no field {path}; correct --map")
-    return value
+        value = inner[found[-1]]
+    return found
+
+
+def unused_beside(value: Mapping[str, Any], paths: Iterable[str], used: Collection[str]) -> Iterator[str]:
+    """Yield words for what stands beside the places that paths lead to, inside the fields that are not `used`."""
+    trails = [_trail(value, path) for path in paths]
+    for key in dict.fromkeys(trail[0] for trail in trails):
+        if key not in used:
+            yield from _beside(value[key], [trail[1:] for trail in trails if trail[0] == key], key)
+
+
+def _beside(value: Any, trails: Sequence[Sequence[Any]], name: str) -> Iterator[str]:
+    if not all(trails):
+        return  # a path leads to all of the value
+    inner, led = parse_embedded_json(value), {trail[0] for trail in trails}
+    is_list = isinstance(inner, list)
+    if is_list and any(has_value(one) for index, one in enumerate(inner) if index not in led):
+        yield f"other items of {field_words(name)}"
+    for key, one in enumerate(inner) if is_list else inner.items():
+        where = f"{name}[{key}]" if is_list else f"{name}.{key}"
+        if key in led:
+            yield from _beside(one, [trail[1:] for trail in trails if trail[0] == key], where)
+        elif not is_list and key not in PLUMBING and has_value(one):
+            yield field_words(where)
 
 
 def _key(name: str, value: Collection[str]) -> str | None:

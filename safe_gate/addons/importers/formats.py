@@ -315,11 +315,13 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
         asked = [*(one for one in told if one.role != "user"), *asked]
     fields = output if isinstance(output, dict) else {}
     choices = fields.get("choices") or [{"message": {"role": "assistant", "content": fields.get("completion") or None}}]
+    aside = unused_side_fields(fields, "output", ("choices", "completion"))
     for choice in choices if isinstance(choices, list) else [choices]:
-        message = choice.get("message") if isinstance(choice, dict) else None
+        held = choice if isinstance(choice, dict) else {}
+        message, beside = held.get("message"), unused_side_fields(held, "output", ("message",))
         said = read_messages(message) if is_message(message) else []
         used = ("epoch", "input", "messages", "output", "attachments")
-        yield Sample(asked, said, used, extra={"x_epoch": value.get("epoch")})
+        yield Sample([*aside, *beside, *asked], said, used, extra={"x_epoch": value.get("epoch")})
 
 
 def _resolve_attachments(value: Any, attachments: Value, room: list[int]) -> Any:

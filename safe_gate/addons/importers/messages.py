@@ -26,7 +26,7 @@ _TEXT_KEYS = ("content", "value", "parts", "text")
 _TEXT_TYPES = (None, "text", "input_text", "output_text", "refusal")  # of parts whose text counts; Gemini's have none
 _OF_TOOLS = re.compile(r"(?i)(?:\b|_)(?:tool|function|mcp|execut)|\b(?:observation|ipython)\b|_call(?:_|\b)")
 _OF_REASONING = re.compile(r"(?i)reasoning|thinking|thought")
-_PLUMBING = frozenset({*_ROLE_KEYS, "refusal", "id", "status", "object", "index", "tool_call_id", "example"})
+PLUMBING = frozenset({*_ROLE_KEYS, "refusal", "id", "status", "object", "index", "tool_call_id", "example"})
 """The fields of a message that hold no speech."""
 
 ASKED = tuple("messages message input contents question prompt prompts user query instruction text content".split())
@@ -263,7 +263,7 @@ def _message(value: Any, index: int, last: int, *, whole: bool) -> Message:
     refusal = fields.get("refusal")
     if isinstance(refusal, str) and refusal not in (text or ""):
         text = f"{text}\n\n{refusal}" if text and not is_blank(text) else refusal
-    others = [key for key, one in fields.items() if key != used and key not in _PLUMBING and has_value(one)]
+    others = [key for key, one in fields.items() if key != used and key not in PLUMBING and has_value(one)]
     left_out += tuple(_sort(key) or f"{field_words(key)} of messages" for key in others)
     return Message(role, text, left_out, own, is_empty=is_blank(text or ""))
 
@@ -337,7 +337,7 @@ def _samples_of_object(value: dict[str, Any], role: str) -> list[Messages]:
     side, names = ("output", _ANSWERED) if role == "assistant" else ("input", ASKED)
     used = [next((name for name in names if value.get(name) is not None), "")]
     if not used[0] and role == "user" and len(value) == 1:
-        used = [key for key, one in value.items() if isinstance(one, str) and key not in _PLUMBING] or [""]
+        used = [key for key, one in value.items() if isinstance(one, str) and key not in PLUMBING] or [""]
     held = [value.get(used[0])]
     if is_message(value.get("message")):  # LangChain writes a shortened text beside it
         used, held = ["message", "text"], [value["message"]]
@@ -352,6 +352,6 @@ def _samples_of_object(value: dict[str, Any], role: str) -> list[Messages]:
 
 def unused_side_fields(value: dict[str, Any], side: str, used: Iterable[str]) -> list[Message]:
     """Return the fields of one side of an exchange that hold something and are not used, as a message of nobody."""
-    names = (key for key, one in value.items() if key not in (*used, *_PLUMBING) and has_value(one))
+    names = (key for key, one in value.items() if key not in (*used, *PLUMBING) and has_value(one))
     left_out = tuple(f"{field_words(key)} of the {side}" for key in names)
     return [Message("", None, left_out, is_empty=True)] if left_out else []

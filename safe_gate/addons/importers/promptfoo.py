@@ -62,7 +62,10 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOu
         raise RefusedRecord("has no prompt; expected text in prompt.raw", id_=id_)
     provider = value.get("provider")
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
+    data = test.get("metadata")
+    rest = {key: one for key, one in data.items() if key != "testCaseId"} if isinstance(data, dict) else data
     aside = unused_side_fields(response, "response", ("output", "error"))
+    aside += unused_side_fields({**test, "metadata": rest}, "test", ("description", "vars"))
     yield _sample(id_, [*aside, *read_side(raw, "user")], reply, name, _USED)
 
 

@@ -17,6 +17,7 @@ from tests.support.importing import (
     cases_of,
     exchanges,
     imported,
+    left_out,
     lm_eval,
     refusal,
     request,
@@ -35,6 +36,21 @@ def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
     write("in.jsonl", row | {"said": {"by": {"user": ASK}}})
     (case,) = imported(safe_gate, "in.jsonl", *mapping)
     assert (exchanges([case]), case["tags"]) == ([("5", ASK, REPLY)], ["billing"])
+
+
+def test_what_stands_beside_a_mapped_field_is_left_out_and_listed(safe_gate: SafeGate) -> None:
+    said = [{"role": "assistant", "content": REPLY, "mood": "low"}, {"role": "assistant", "content": "Another."}]
+    choices = [{"index": at, "message": one, "logprobs": None} for at, one in enumerate(said)]
+    row = {"id": "a", "q": json.dumps({"text": ASK, "lang": "en", "note": ""}), "res": {"choices": choices, "n": 2}}
+    write("in.jsonl", row, row | {"id": "b"})
+    beside = ['other items of the field "res.choices"', 'the field "q.lang"', 'the field "res.n"']
+    for path, mood in ((".content", 'the field "res.choices[0].message.mood"'), ("", 'the field "mood" of messages')):
+        mapping = ("--map", f"user=q.text,assistant=res.choices[0].message{path}")
+        found = left_out(safe_gate, "in.jsonl", *mapping)
+        assert sorted(found) == sorted(f"{one} (2 records)" for one in (*beside, mood))
+    assert left_out(safe_gate, "in.jsonl", "--map", "user=q,assistant=res.choices[0].message,tags=res") == [
+        'the field "mood" of messages (2 records)'
+    ]
 
 
 def test_rows_without_ids_are_named_by_what_the_user_wrote(safe_gate: SafeGate) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import Patch, SafeGate
-from tests.support.importing import ASK, FIXTURES, exchanges, imported, refusal, said, write
+from tests.support.importing import ASK, FIXTURES, exchanges, imported, left_out, refusal, said, write
 
 INVOICE, LATE = "Where do I find my invoice?", "My parcel is late and I am upset."
 
@@ -60,6 +60,14 @@ def test_an_input_that_is_json_stays_text(safe_gate: SafeGate) -> None:
     samples = [{"id": "a", "epoch": 1, "input": asked, "output": {"completion": "Yes."}}]
     write("log.json", {"status": "success", "eval": {}, "samples": samples})
     assert exchanges(imported(safe_gate, "log.json")) == [("a", asked, "Yes.")]
+
+
+def test_what_an_output_holds_besides_the_reply_is_left_out_and_listed(safe_gate: SafeGate) -> None:
+    choice = {"message": {"role": "assistant", "content": "Yes."}, "stop_reason": "max_tokens"}
+    sample = {"id": "a", "epoch": 1, "input": ASK, "output": {"completion": "Yes.", "choices": [choice], "note": "x"}}
+    write("log.json", {"status": "success", "eval": {}, "samples": [sample]})
+    expected = [f'the field "{name}" of the output (1 record)' for name in ("note", "stop_reason")]
+    assert left_out(safe_gate, "log.json") == expected
 
 
 def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypatch: Patch) -> None:

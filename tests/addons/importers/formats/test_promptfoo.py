@@ -75,6 +75,15 @@ def test_tests_of_one_description_are_other_cases(safe_gate: SafeGate) -> None:
     assert [*ids[:2], *(id_[:10] + id_[-2:] for id_ in ids[2:])] == ["same#1", "same#2", "same/vars-#1", "same/vars-#2"]
 
 
+def test_what_a_test_holds_besides_its_variables_is_left_out_and_listed(safe_gate: SafeGate) -> None:
+    case = {"vars": {"a": "b"}, "assert": [{"type": "contains"}], "options": {}}
+    for data, names in (({}, ("assert",)), ({"note": "x"}, ("assert", "metadata"))):
+        test = case | {"metadata": {"testCaseId": "t"} | data}
+        write("in.jsonl", result(1, "one", {"output": REPLY}, testCase=test))
+        found = [one for one in left_out(safe_gate, "in.jsonl") if "of the test" in one]
+        assert found == [f'the field "{name}" of the test (1 record)' for name in names]
+
+
 def test_what_promptfoo_itself_writes(safe_gate: SafeGate) -> None:
     """Made with promptfoo 0.121: its JSON without metrics and grading, and its CSV."""
     assert "is an error: The line is busy. (2 times" in refusal(safe_gate, FIXTURES / "promptfoo.json")
