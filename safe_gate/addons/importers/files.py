@@ -214,7 +214,7 @@ def detect_shape(data: bytes) -> str:
         return "document"
     if start == b"{":
         first = list(islice(filter(bytes.strip, BytesIO(data)), 2))
-        return "lines" if len(first) > 1 and any(map(_is_object, first)) else "document"
+        return "lines" if len(first) > 1 and any(map(_is_object, first)) and not _goes_on(*first) else "document"
     delimiter = detect_delimiter(data[:_HEAD].decode("utf-8", "replace"))
     return {"": "", "\t": "tabs"}.get(delimiter, "commas")
 
@@ -226,6 +226,20 @@ def _is_object(line: bytes) -> bool:
         return isinstance(json.loads(text), dict)
     except (ValueError, RecursionError):
         return False
+
+
+def _goes_on(line: bytes, after: bytes) -> bool:
+    """Return whether the line after another goes on with its JSON value, as in a document with a record per line."""
+    begun = line.decode("utf-8", "replace")
+    text = begun + after.decode("utf-8", "replace").lstrip()
+    try:
+        bound(text)
+        json.loads(text)
+    except json.JSONDecodeError as error:
+        return error.pos > len(begun)
+    except (ValueError, RecursionError):
+        pass  # it is reported when it is read
+    return False
 
 
 def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | RefusedRecord]:

@@ -53,6 +53,23 @@ def test_a_line_with_a_list_of_records_hides_no_later_line(safe_gate: SafeGate, 
     assert said(safe_gate, "in.jsonl")[0] == f"in.jsonl: JSON objects with named fields, {count} cases"
 
 
+@pytest.mark.parametrize("between", [",\n", "\n,", "\n,\n", ", "])
+@pytest.mark.parametrize("start", ["\n", "", "\r\n \n"])
+def test_a_document_is_one_whatever_its_line_breaks(safe_gate: SafeGate, start: str, between: str) -> None:
+    rows = between.join(json.dumps({"id": one, **ROW}) for one in "abc")
+    for text, code, words in (
+        (f'{{"examples": [{start}{rows}\n]}}\n', 0, "in.json: JSON objects with named fields, 3 cases"),
+        (f'{{"results":[{start}{rows}\n]}}\n', 3, 'has no format that is known, but records with "results"; name the'),
+        (f'{{"examples": [{start}{rows}\n', 3, "is not valid JSON: it breaks off"),
+    ):
+        Path("in.json").write_text(text, "utf-8")
+        ran = safe_gate("import", "in.json", "--out", "-", "--skip-invalid")
+        assert (ran.code, words in ran.err) == (code, True), ran.err
+    broken = json.dumps(ROW)[:-1]
+    Path("in.json").write_text(f"{broken},\n{json.dumps(ROW)}\n", "utf-8")
+    assert len(imported(safe_gate, "in.json", "--skip-invalid")) == 1, "a broken line begins no document"
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
