@@ -57,6 +57,9 @@ def main(call: Call) -> int:
     options, effects, arguments = call.options(), call.effects, call.arguments
     kind, approved, target = "report", _baseline, options.baseline
     if (named := arguments["waiver_file"]) is not None:
+        if call.flags.get("baseline", "").strip():
+            words = "--baseline and --waivers exclude each other; leave one out"
+            raise CannotJudge.at("command line", words, Code.USAGE)
         kind, approved, target = "waivers", _waivers, checked.waivers_path(named or options.waivers, options.config)
     elif arguments["ids"] or arguments["expires"]:
         raise CannotJudge.at("command line", "has --id or --expires, which need --waivers", Code.USAGE)

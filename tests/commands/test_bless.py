@@ -109,6 +109,7 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     fails("--owner: has 201 characters, more than 200", "--waivers", *SIGNED, "--owner", "x" * 201)
     for flags in (("--id", "t"), ("--expires", "2030-01-01")):
         fails("has --id or --expires, which need --waivers", *to, *flags)
+    fails("--baseline and --waivers exclude each other; leave one out", *to, "--waivers", *SIGNED)
     BASELINE.parent.mkdir()
     BASELINE.write_text("{}", "utf-8")
     fails("evals/baseline.json: is another document, not a report", *to, *REASON)
