@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -43,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run_as_json(arguments: list[str]) -> int:
     """Run a command line. With `--json`, all that it prints is a log, and standard output has what it told."""
-    if "--json" not in arguments:
+    if "--json" not in takewhile("--".__ne__, arguments):
         return _run(arguments, _print, {})
     told: dict[str, Any] = {}
     code = _run(arguments, lambda line, _: _print(line, sys.stderr), told)

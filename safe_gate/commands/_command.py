@@ -275,9 +275,13 @@ def _arguments(argv: Sequence[str]) -> dict[str, Any]:
     command = commands.module(name).COMMAND
     parser = _parser(name, command, is_whole="--help-all" in argv)
     # One that takes words anywhere: a plain one takes no HEAD in `compare BASE --verbose HEAD`.
-    namespace, unknown = parser.parse_known_intermixed_args(argv[1:])
+    # It reads words twice, the second time without `--`: a mark keeps those behind it from being flags.
+    end = argv.index("--") + 1 if "--" in argv else len(argv)
+    marked = [_MARK + word if word.startswith("-") else word for word in argv[end:]]
+    namespace, unknown = parser.parse_known_intermixed_args([*argv[1:end], *marked])
     if not unknown:
         return {"command": name, **vars(namespace)}
+    unknown = [*map(_unmarked, unknown)]
     flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
     shown = " ".join(unknown)
     if any(re.search("token|secret|sink", flag.lower()) for flag in flags):
@@ -298,6 +302,13 @@ def _arguments(argv: Sequence[str]) -> dict[str, Any]:
         hint = f"; {bare} is set in the config file" if is_in_config else suggestion(bare, dashed, quoted=False)
     words = f"unrecognized arguments: {shown}{hint}; see safe-gate {name} --help"
     raise CannotJudge.at("command line", words, Code.USAGE)
+
+
+_MARK = "\0"  # what no word of a command line contains
+
+
+def _unmarked(word: str) -> str:
+    return word.removeprefix(_MARK)
 
 
 def help_text(name: str = "", *, is_whole: bool = False) -> str:
@@ -374,7 +385,7 @@ def _parser(name: str, command: Command, *, is_whole: bool) -> _Parser:
                 words = argparse.SUPPRESS if setting in hidden else command.meanings.get(setting.name, setting.help)
                 _add_flag(group, setting, setting.flags_of(name), words)
     for word, facts in command.arguments.items():
-        parser.add_argument(word, **facts)
+        parser.add_argument(word, **facts if word.startswith("-") else {"type": _unmarked, **facts})
     return parser
 
 

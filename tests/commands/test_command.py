@@ -41,6 +41,18 @@ def test_words_come_before_flags_that_take_several(safe_gate: SafeGate, words: s
     assert (ran.code, found in ran.log) == (code, True), ran.log
 
 
+def test_words_behind_a_double_hyphen_are_no_flags(safe_gate: SafeGate) -> None:
+    fails = "You will definitely be fine, I promise."
+    ids = ["a", "--failed", "--json"]
+    write_cases(Path("c.jsonl"), turn("ok"), *(turn(one, assistant=fails) for one in ids))
+    (command,) = re.findall("^Next: safe-gate (.*)$", safe_gate("run", "--cases", "c.jsonl").log, re.MULTILINE)
+    assert command == "explain --cases c.jsonl -- a --failed --json"
+    ran = safe_gate(*command.split())
+    shown = re.findall(r"^(\S+) \(c.jsonl:\d\): fails$", ran.out, re.MULTILINE)
+    assert (ran.code, shown) == (0, ids)
+    refused(safe_gate("compare", "--", "a", "b", "-c"), "unrecognized arguments: -c; see")
+
+
 def test_help_shows_what_people_use_and_help_all_the_rest(safe_gate: SafeGate) -> None:
     short, whole = safe_gate("run", "--help"), safe_gate("run", "--help-all")
     assert short.code == whole.code == 0
