@@ -343,7 +343,7 @@ def _warn_of_lost_reports(report_dir: str, effects: Effects) -> None:
 
 def _warn(message: str, effects: Effects) -> None:
     """Warn of something that could not be published, as an annotation where there is a runner."""
-    text = f"{plain(Untrusted(message), 500)}. The verdict does not depend on it."
+    text = f"{plain(Untrusted(message.removesuffix('.')), 500)}. The verdict does not depend on it."
     if effects.context.in_actions:
         effects.out(Annotation("warning", text, "SAFE Gate").command())
     else:

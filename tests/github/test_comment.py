@@ -91,7 +91,7 @@ def test_a_gate_does_not_overwrite_another_of_its_run(gate: Gate, github: GitHub
     step = gate(second, GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"]) == ("skipped-same-gate", github.comments[0]["html_url"])
     assert bodies(github) == before
-    assert "Give each job, matrix leg or step its own gate-id" in step.warnings[0]
+    assert "Give each job, matrix leg or step its own gate-id. The verdict does not" in step.warnings[0]
     assert (gate(first, GITHUB_RUN_ID="100").status, github.writes) == ("unchanged", ["POST"])
     # A later attempt may change its mind.
     assert gate(second, GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2").status == "updated"
