@@ -334,7 +334,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"invalid choice: '([^']*)'", message)
-        hint = suggestion(wrong[1], list(commands.every()), quoted=False) if wrong else ""
+        hint = suggestion(wrong[1], [*commands.every(), "--version"], quoted=False) if wrong else ""
         raise CannotJudge.at("command line", f"{message}{hint}; see {self.prog} --help", Code.USAGE)
 
 

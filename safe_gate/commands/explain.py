@@ -64,7 +64,7 @@ class _Search:
     def __init__(self, ids: Sequence[str]) -> None:
         self._missing = dict.fromkeys(ids)
         self._ids = frozenset(ids)
-        self._seen: dict[str, str] = {}
+        self._seen = set[str]()
         self._files: list[str] = []
         self._problems: list[Problem] = []
 
@@ -77,7 +77,7 @@ class _Search:
             elif isinstance(case, InputFile):
                 self._files += [case.path] * (case.kind == evaluator.input.kind)
             elif not isinstance(case, sides.Other) and sides.passes_case_filter(evaluator, case, side.settings):
-                self._seen[case.id.casefold()] = case.id
+                self._seen.add(case.id)
                 if named := self._ids & {*case.ids, plain(Untrusted(case.id), len(case.id))}:
                     self._missing = {one: None for one in self._missing if one not in named}
                     if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
@@ -99,7 +99,7 @@ class _Search:
         if self._problems and (self._missing or not self._ids):
             return self._problems
         where = quote_phrase(first_few(self._files, len(self._files)))
-        hints = {one: suggestion(one.casefold(), self._seen, most=3) for one in self._missing}
+        hints = {one: suggestion(one, self._seen, most=3) for one in self._missing}
         return [
             Problem(Place(one), f"no case in {where} has this id{hint}", code=Code.UNKNOWN_CASE)
             for one, hint in hints.items()

@@ -27,6 +27,8 @@ LONGEST_QUOTE = 40
 _MOST_FAULTS = 1_000
 """The most faults of one value, and unknown fields, that are reported."""
 
+_MOST_NAMED = 8  # known fields, where another one is given
+
 _CLOSE = 0.75  # as alike as "work" and "wrok"
 _COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes quadratic time
 _Name = Callable[[Any], str]
@@ -111,12 +113,13 @@ class Schema:
 
 
 def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True, most: int = 1) -> str:
-    """Return " (did you mean X?)" for the `most` known words closest to a misspelt one, or "".
+    """Return " (did you mean X?)" for the `most` known words closest to a misspelt one in any case, or "".
 
     In a mapping, keys are compared and values are shown. A word is in quotes if `quoted`.
     """
-    shown = known if isinstance(known, Mapping) else {one: one for one in known}
-    close = _close(word[:_COMPARED], tuple(sorted(shown)), most)
+    named = known if isinstance(known, Mapping) else {one: one for one in known}
+    shown = {key.casefold(): named[key] for key in sorted(named)}
+    close = _close(word[:_COMPARED].casefold(), tuple(shown), most)
     found = sorted(shown[one] for one in close if len(shown[one]) <= _COMPARED)
     names = " or ".join(json.dumps(one) if quoted else one for one in found)
     return f" (did you mean {names}?)" if found else ""
@@ -145,7 +148,8 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
         allowed = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
         unknown = (key for key in value if key not in known and not any(one.search(key) for one in allowed))
         for key in islice(unknown, _MOST_FAULTS):
-            extra = "; your own names start with x_" if allowed else ""
+            expected = f"; expected {_one_of(known)}" if 1 < len(known) <= _MOST_NAMED else ""
+            extra = "; your own names start with x_" if allowed else expected
             yield Fault((*path, key), f"is not a known field{suggestion(key, known)}{extra}")
     elif keyword == "required":
         for key in asked:
@@ -176,11 +180,15 @@ def _expected(schema: Mapping[str, Any]) -> str:
     if "description" in schema:
         return str(schema["description"]).rstrip(".")
     if "enum" in schema:
-        return "one of " + ", ".join(json.dumps(value) for value in schema["enum"])
+        return _one_of(schema["enum"])
     if "const" in schema:
         return json.dumps(schema["const"])
     kinds = schema.get("type", "another value")
     return " or ".join(_TYPES.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def _one_of(values: Iterable[Any]) -> str:
+    return "one of " + ", ".join(map(json.dumps, values))
 
 
 def quote(value: Any) -> str:

@@ -178,11 +178,11 @@ def with_hints(names: Iterable[str], groups: Iterable[str]) -> Iterator[tuple[st
     >>> list(with_hints(["GREIF", "work"], {"grief", "slow"}))
     [('GREIF', ' (did you mean "grief"?)'), ('work', '')]
     """
-    known = {one.casefold(): one for one in sorted(groups)}
+    known = [*groups]
     characters, left = sum(map(len, known)), _MOST_PAIRS
     for name in names:
         left -= len(name) * characters
-        yield name, suggestion(name.casefold(), known) if left >= 0 else ""
+        yield name, suggestion(name, known) if left >= 0 else ""
 
 
 def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:

@@ -148,6 +148,8 @@ USAGE = [
     ("explain T-001 --case=x", "(did you mean --cases?)"),
     ("score --out x", "(did you mean --output?)"),
     ("rnu", "(did you mean run?); see safe-gate --help"),
+    ("RUN", "(did you mean run?); see safe-gate --help"),
+    ("version", "(did you mean --version?); see safe-gate --help"),
     ("run --bogus x", "unrecognized arguments: --bogus x; see safe-gate run --help"),
     ("run --helplines.country GB", "GB; helplines is set in the config file; see"),
     ("score b.json", "unrecognized arguments: b.json; name files with --batch; see safe-gate score --help"),
