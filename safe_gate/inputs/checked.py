@@ -516,6 +516,8 @@ def _setting_fault(fault: Fault) -> Fault:
     if fault.path[:1] == ("recordings",) and len(fault.path) == 2:
         hint = suggestion(str(fault.path[1]), (setting.key[-1] for setting in settings() if setting.key))
         return fault._replace(message=f"{fault.message}{hint}; settings stand beside recordings") if hint else fault
+    if fault.field.startswith("_"):
+        return Fault(fault.path, "is not a known field; write a comment behind //")
     for setting in settings():
         if len(fault.path) != 1 or _bare_name(str(fault.path[0])) not in map(_bare_name, setting.names):
             continue
