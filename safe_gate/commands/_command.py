@@ -288,6 +288,8 @@ def _arguments(argv: Sequence[str]) -> dict[str, Any]:
         shown = " ".join(flags)  # what follows may be secret, and comments quote a problem
     if any(re.search("token|secret", flag.lower()) for flag in flags):
         hint = "; secrets are set by the variables SAFE_GATE_GITHUB_TOKEN and SAFE_GATE_SINK_SECRET"
+    elif not flags and f"{parser.prog} [" not in f"{parser.usage}":  # it needs words that are no files to judge
+        hint = f"; expected {parser.usage}"
     elif not flags:
         inputs = {one.input.setting for one in EVALUATORS.values()}
         naming = [setting.flags_of(name)[:1] for setting in settings() if setting.name in inputs]
