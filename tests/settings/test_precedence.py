@@ -101,6 +101,7 @@ def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, mon
         ({}, '{"archetypes": {"A": {"max-unexpected-failures": 1}}}', ["archetypes.A.max-unexpected-failures: is not a known field"]),
         ({}, '{"tags": {"t": {"min-passrate": 1}}}', ['tags.t.min-passrate: is not a known field (did you mean "min-pass-rate"?)']),
         ({}, '{"tags": {"": {"min-pass-rate": 1}}}', ['tags: is "", which is too short']),
+        ({}, '{"baseline": "", "min-pass-rate": ""}', ['min-pass-rate: is ""; expected a number from 0 to 1\n', "1 problem;"]),
         ({}, '{"min-group": 0}', ["min-group: is 0, less than 1; expected a whole number from 1"]),
         ({}, '{"archetypes": {"": {}}}', ["archetypes: is", "too short; expected the name of an archetype"]),
         ({}, '{"github-token": "x"}', ["github-token: cannot be set in the config file; use the variable SAFE_GATE_GITHUB_TOKEN\n"]),
