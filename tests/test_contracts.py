@@ -18,6 +18,8 @@ import yaml
 
 from safe_gate import __version__
 from safe_gate.core.setting import Setting
+from safe_gate.inputs.checked import load_schema
+from safe_gate.model.problems import CannotJudge
 from safe_gate.settings import Settings, settings
 from safe_gate.settings.reading import read
 from tests.support import actionlint
@@ -114,6 +116,22 @@ def test_the_config_schema_bounds_each_key_as_its_setting() -> None:
             one_of = shape.get("items") or shape.get("else") or shape
             assert tuple(one_of.get("enum", ())) == setting.choices, setting.name
             assert bounds(shape, setting) == (setting.low, setting.high), setting.name
+
+
+def test_the_documents_name_the_limits_that_take_off() -> None:
+    anywhere, _, in_config = DOCS["settings.md"].partition("- `off` ")[2].partition("\n- ")[0].partition("config file")
+    limits = [one for one in settings() if one.name.startswith(("min_", "max_"))]
+
+    def takes_off(one: Setting) -> bool:
+        try:
+            return read({one.name: "off"}, {}, lambda _: None).value(one.name) is None
+        except CannotJudge:
+            return False
+
+    named = {one.input for one in limits if one.name.startswith("max_")} | {*re.findall("`(min-[a-z-]+)`", anywhere)}
+    assert {one.input for one in limits if takes_off(one)} == named
+    named_of_config, schema = {*re.findall("`(m[a-z-]+)`", in_config)}, load_schema("config")
+    assert {one.input for one in limits if not schema.faults({one.input: "off"})} == named_of_config
 
 
 BY_HAND = {
