@@ -106,6 +106,7 @@ def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, mon
         ({}, '{"archetypes": {"": {}}}', ["archetypes: is", "too short; expected the name of an archetype"]),
         ({}, '{"github-token": "x"}', ["github-token: cannot be set in the config file; use the variable SAFE_GATE_GITHUB_TOKEN\n"]),
         ({}, '{"weights": {"cr": 1}}', ['weights.cr: is not a known field (did you mean "CR"?); expected one of "CR", "AH", "AC"\n']),
+        ({}, '{"x_team": "a"}', ["safe.config.json:1: x_team: is not a known field\n"]),
         ({}, '{"_comment": "a"}', ["_comment: is not a known field; write a comment behind //\n"]),
         ({}, '{"failOn": 1}', ["failOn: is not a known field; it is set as max-unexpected-failures here\n"]),
         ({}, '{"dry-run": true}', ["use the flag --dry-run or the variable SAFE_GATE_DRY_RUN\n"]),

@@ -102,8 +102,8 @@ class Settings(gate.Limits):
     )
     helplines: Annotated[Mapping[str, Texts], Names("gate", {}, env=())] = Field(
         {},
-        description="Synthesis: the `country` or countries whose helplines are right, such as `GB` (all, if none is "
-        "named), and numbers that are right `also`. Config file only.",
+        description="Synthesis: two lists: `country`, the countries whose helplines are right, such as `GB` (all, if "
+        "none is named), and `also`, more numbers that are right. Config file only.",
     )
     tags: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", {}, env=())] = Field(
         None,
