@@ -155,18 +155,6 @@ class Addable(Protocol):
 A = TypeVar("A", bound=Addable)
 
 
-def add_up(parts: Iterable[A], empty: A) -> A:
-    """Return the sum of parts, as `Sum` adds them up.
-
-    >>> add_up([(1,), (2,), (3,)], ())
-    (1, 2, 3)
-    """
-    found = Sum(empty)
-    for part in parts:
-        found.add(part)
-    return found.total()
-
-
 class Sum(Generic[A]):
     """Parts added up, neighbours first, so that large values are added few times.
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any
+from types import MappingProxyType
+from typing import Annotated, Any, ClassVar
 
 from safe_gate.core.case import CaseAt, Grouping, OwnFile, PartShape
 from safe_gate.core.evaluator import (
@@ -37,7 +38,7 @@ from safe_gate.model.results import (
     Test,
     Untrusted,
 )
-from safe_gate.model.spool import LazyMap, Spool
+from safe_gate.model.spool import Spool
 
 
 def _object(properties: JsonObject, *optional: str, **more: Any) -> dict[str, Any]:
@@ -130,15 +131,8 @@ class Result:
     place: Annotated[Place, key("source")]
     digests: Mapping[str, str]
     cluster: str = ""
-
-    @property
-    def batch(self) -> str:
-        return ""
-
-    @property
-    def asks(self) -> Mapping[str, Any]:
-        """Nothing: no case is meant to fail."""
-        return {}
+    batch: ClassVar[str] = ""
+    asks: ClassVar[Mapping[str, Any]] = MappingProxyType({})
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -248,7 +242,7 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
             metrics=Table(("Check", "Failing"), "<>", checks),
             footer=(f"Cases: {cases}",),
             cases_title="Per-Case Breakdown",
-            cases=Table(("Case", "Outcome"), "<<", LazyMap(lambda one: (Untrusted(one.id), one.words), part.results)),
+            cases=Table(("Case", "Outcome"), "<<", Spool((Untrusted(one.id), one.words) for one in part.results)),
             issues=(),
             findings=Spool(self.finding(one) for one in part.results if not one.passed),
         )

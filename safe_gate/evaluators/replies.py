@@ -7,10 +7,8 @@ it. The question that the text answers does not matter, unless the text is that 
 Each line of such a text fits a pattern, and one of them tells that there is no reply. The patterns run on RE2, which
 is linear in the line and tries all of them at once.
 
-Many cases with different messages may have one reply word for word. Memory does not grow with the cases: while cases
-are added up, `FrequentReplies` keeps the few replies that may be frequent (Misra and Gries, Finding Repeated Elements,
-1982; merged as Agarwal et al., Mergeable Summaries, 2012). The entries are then counted exactly, so the order of the
-cases does not matter.
+Many cases with different messages may have one reply word for word. Memory does not grow with the cases: a first pass
+keeps the few replies that may be frequent (Misra and Gries, Finding Repeated Elements, 1982), and a second counts them.
 """
 
 from __future__ import annotations
@@ -320,9 +318,6 @@ def _rule_data() -> dict[str, Any]:
     return {**data, "rules": rules, **expressions}
 
 
-_MOST_KEPT = 19
-"""The number of replies that are kept. Every reply of more than one in 20 cases is among them."""
-
 ONE_IN, LEAST_MESSAGES = 5, 3
 """A reply counts that one case in so many has, from so many different messages on."""
 
@@ -340,33 +335,14 @@ def reply_digests(texts: Sequence[str], given: Mapping[str, Any]) -> dict[str, s
     return {"reply": digest([text.strip() for text in texts]), "message": digest(given)}
 
 
-class FrequentReplies(Counter[str]):
-    """Counts of the replies that may be frequent. A count may be too low by one in 20 cases."""
-
-    @classmethod
-    def of(cls, replies: Iterable[str]) -> FrequentReplies:
-        """Return those of the digests of replies."""
-        return cls(replies)._kept()
-
-    def __add__(self, other: Counter[str]) -> FrequentReplies:  # type: ignore[override]
-        return FrequentReplies(Counter(self) + Counter(other))._kept()
-
-    def _kept(self) -> FrequentReplies:
-        if len(self) <= _MOST_KEPT:
-            return self
-        least = self.most_common(_MOST_KEPT + 1)[_MOST_KEPT][1]
-        return FrequentReplies({reply: number - least for reply, number in self.items() if number > least})
-
-
-def same_replies(found: FrequentReplies, results: Sequence[CaseResult]) -> list[SameReply]:
+def same_replies(results: Sequence[CaseResult]) -> list[SameReply]:
     """Return the replies of at least a fifth of all cases, to at least three different messages; the largest first."""
-    total = len(results)
-    likely = {
-        reply
-        for reply, number in found.items()
-        if ONE_IN * (number * (_MOST_KEPT + 1) + total) >= total * (_MOST_KEPT + 1)
-    }
-    if not likely or total < LEAST_MESSAGES:
+    total, likely = len(results), Counter[str]()
+    for one in results:
+        likely[one.digests["reply"]] += 1
+        if len(likely) > ONE_IN:
+            likely = Counter({reply: number - 1 for reply, number in likely.items() if number > 1})
+    if total < LEAST_MESSAGES:
         return []
     cases, messages = Counter[str](), defaultdict[str, set[str]](set)
     for one in results:

@@ -1,10 +1,10 @@
-"""Shell: lists of many items, pickled or made when they are asked for. Touches the temporary folder."""
+"""Shell: lists of many items, pickled. Touches the temporary folder."""
 
 from __future__ import annotations
 
 import pickle
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import islice
 from operator import eq
@@ -101,28 +101,6 @@ class Spool(Sequence[T], Generic[T]):
         return len(self) == len(other) and all(map(eq, self, other))
 
     __hash__ = None  # type: ignore[assignment]
-
-
-class LazyMap(Sequence[T], Generic[T]):
-    """What a function returns for each item of a sequence, called when the item is asked for: few rows are shown.
-
-    >>> LazyMap(str, range(1000))[2:4]
-    ('2', '3')
-    """
-
-    def __init__(self, function: Callable[[Any], T], items: Sequence[Any]) -> None:
-        self._function, self._items = function, items
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    @overload
-    def __getitem__(self, index: int) -> T: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
-    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
-        found = self._items[index]
-        return tuple(map(self._function, found)) if isinstance(index, slice) else self._function(found)
 
 
 def _close(file: SpooledTemporaryFile[bytes]) -> None:

@@ -27,7 +27,7 @@ from safe_gate.model.results import (
     Untrusted,
     Words,
 )
-from safe_gate.model.spool import LazyMap, Spool
+from safe_gate.model.spool import Spool
 from safe_gate.render.comparison import NEWLY_FAILING, NEWS, evidence_of, kind_of_change
 
 
@@ -48,7 +48,7 @@ def shown_parts(report: Report) -> Iterator[ShownPart]:
         section, waived = evaluator.present.section(part), {one.case_id for one in known[evaluator.name]}
         if waived:
             words = f"{section.headline}; {plural(len(waived), 'failing case is', 'failing cases are')} waived"
-            rows = LazyMap(partial(_waived_row, waived), section.cases.rows)
+            rows = Spool(map(partial(_waived_row, waived), section.cases.rows))
             counts, cases = (*section.counts, f"Waived: {len(waived)}"), section.cases._replace(rows=rows)
             section = section._replace(headline=words, counts=counts, cases=cases)
         compared = compared_part(report, evaluator.name)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.core.figures import ExactSum, add_up, fixed, format_distinct, percent, score
+from safe_gate.core.figures import ExactSum, fixed, format_distinct, percent, score
 
 finite = st.floats(0, 1)
 
@@ -15,7 +15,7 @@ finite = st.floats(0, 1)
 @given(st.lists(finite, min_size=1, max_size=40), st.randoms(use_true_random=False))
 def test_the_mean_is_exact_and_free_of_order(values: list[float], random: Random) -> None:
     shuffled = random.sample(values, len(values))
-    means = {add_up((ExactSum.of(value) for value in some), ExactSum()).mean() for some in (values, shuffled)}
+    means = {sum((ExactSum.of(value) for value in some), ExactSum()).mean() for some in (values, shuffled)}
     assert len(means) == 1
     assert means.pop() == pytest.approx(math.fsum(values) / len(values), abs=1e-15)
 

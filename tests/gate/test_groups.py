@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.figures import add_up
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.checks.score import Case, score_case
 from safe_gate.evaluators.synthesis.definitions import KINDS
@@ -270,9 +269,9 @@ def test_counts_of_tags_do_not_depend_on_order_or_split(cases: Any, random: Any,
         case = Case(f"c{i}", "", reply, (check,), {check: True}, tuple(own), Place("c", i))
         results.append(score_case(case, rules))
     each = [Totals.of([result]) for result in results]
-    whole = add_up(each, Totals())
+    whole = sum(each, Totals())
     random.shuffle(each)
-    assert add_up(each[:cut], Totals()) + add_up(each[cut:], Totals()) == whole
+    assert sum(each[:cut], Totals()) + sum(each[cut:], Totals()) == whole
     part = report(whole, results)
     for tag, group in part.summary.by_tag.items():
         members = [result for result in part.results if tag in result.tags]

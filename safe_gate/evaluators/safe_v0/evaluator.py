@@ -225,7 +225,6 @@ class SafeV0(Evaluator):
             file="recorded.outputs.jsonl",
             makes="recorded outputs",
             kind="safe-output",
-            sides=("test_id", "output"),
             fields=("id", "test_id", "output", "signals", "summary", "followup_questions"),
             keeps=frozenset({"judged"}),
             line=lambda one: {"test_id": one.id, "output": one.reply, **one.extra},

@@ -15,12 +15,12 @@ from pydantic import Field
 
 from safe_gate.core.case import Scored
 from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, Count, Rule, Share, always, no_reply
-from safe_gate.core.figures import ExactSum, add_up, plural, share
+from safe_gate.core.figures import ExactSum, plural, share
 from safe_gate.core.setting import Group, Names, Number, WholeOrOff
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.judged import CountedVerdict
-from safe_gate.evaluators.replies import FrequentReplies, same_replies, same_reply_rule
+from safe_gate.evaluators.replies import same_replies, same_reply_rule
 from safe_gate.evaluators.safe_v0.result import (
     METRICS,
     Archetype,
@@ -114,7 +114,6 @@ class Totals:
     unused: Counter[str] = field(default_factory=Counter)
     judged: Counter[CountedVerdict] = field(default_factory=Counter)
     worst: tuple[Result, ...] = ()
-    replies: FrequentReplies = field(default_factory=FrequentReplies, compare=False)
 
     @classmethod
     def of(cls, scored: Sequence[tuple[Case, Result]], policy: Policy) -> Totals:
@@ -128,7 +127,7 @@ class Totals:
         for case, result in scored:
             concerns.setdefault(result.batch, Counter())[case.concern_id] += 1
         return cls(
-            add_up(tallies.values(), Tally()),
+            sum(tallies.values(), Tally()),
             _sums((batch, tally) for (batch, _), tally in tallies.items()),
             _sums((archetype, tally) for (_, archetype), tally in tallies.items()),
             concerns,
@@ -141,7 +140,6 @@ class Totals:
             Counter(name for case, _ in scored for name in case.unused),
             Counter(CountedVerdict(name, v.passed, v.expected) for one in results for name, v in one.judged.items()),
             _worst(results),
-            FrequentReplies.of(one.digests["reply"] for one in results),
         )
 
     def __add__(self, other: Totals) -> Totals:
@@ -158,7 +156,6 @@ class Totals:
             self.unused + other.unused,
             self.judged + other.judged,
             _worst((*self.worst, *other.worst)),
-            self.replies + other.replies,
         )
 
 
@@ -196,7 +193,7 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
         },
         vacuity=Vacuity(_vacuous(sum(totals.vacuous.values()), len(METRICS) * whole.count), by_metric),
         no_reply=totals.no_reply,
-        same_reply=same_replies(totals.replies, results),
+        same_reply=same_replies(results),
         near_misses=totals.near_misses,
         unused_expectations={name: totals.unused[name] for name in UNUSED},
         results=results,
@@ -295,14 +292,13 @@ def restrict(part: Part, results: Sequence[Result]) -> Part:
     """
     policy = Policy(part.policy)
     tallies = _sums((one.archetype, Tally.of([one], policy.thresholds_for(one.archetype))) for one in results)
-    whole = add_up(tallies.values(), Tally())
-    replies = add_up((FrequentReplies.of([one.digests["reply"]]) for one in results), FrequentReplies())
+    whole = sum(tallies.values(), Tally())
     return replace(
         part,
         total_cases=whole.count,
         rates=whole.rates(),
         by_archetype={name: tally.archetype() for name, tally in tallies.items()},
-        same_reply=same_replies(replies, results),
+        same_reply=same_replies(results),
         results=results,
     )
 

@@ -48,7 +48,7 @@ from safe_gate.model.results import (
     Untrusted,
     Words,
 )
-from safe_gate.model.spool import LazyMap, Spool
+from safe_gate.model.spool import Spool
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # missing items shown per case: hundreds would leave no room for other cases
@@ -81,7 +81,7 @@ def section(part: Part) -> Section:
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),
             align="<<^^^<",
-            rows=LazyMap(_case_row, results),
+            rows=Spool(map(_case_row, results)),
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
         issues=tuple(_common_issues(part.failure_analysis.common)),

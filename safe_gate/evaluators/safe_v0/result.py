@@ -91,7 +91,6 @@ class Uncounted:
     within: str = ""
 
 
-@codec.whole
 @record
 class Similar:
     """The sentence most like a phrase, cut if it is long, "" for none, and whether the phrase is there literally.

@@ -294,7 +294,6 @@ class Synthesis(Evaluator):
             file="cases.jsonl",
             makes="cases",
             kind="synthesis-case",
-            sides=("user", "assistant"),
             fields=("id", "user", "assistant", "tags"),
             line=_imported_case,
             keeps=frozenset("checks expected turns context notes marks judged".split()) | {*KINDS},

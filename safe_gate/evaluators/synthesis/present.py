@@ -68,7 +68,7 @@ from safe_gate.model.results import (
     Untrusted,
     Words,
 )
-from safe_gate.model.spool import LazyMap, Spool
+from safe_gate.model.spool import Spool
 
 _DISGUISED = "disguised letters, read as the ones they look like"
 _LEAST_CASES = 5  # labels, or cases, of a tag that is shown; an interval of fewer says nothing
@@ -104,7 +104,7 @@ def section(part: Part) -> Section:
         cases=Table(
             header=("Case", "Result", "Checks"),
             align="<<<",
-            rows=LazyMap(lambda at: _case_row(results[at]), shown),
+            rows=Spool(_case_row(results[at]) for at in shown),
         ),
         issues=(),
         findings=Spool(finding(results[at]) for at in shown),

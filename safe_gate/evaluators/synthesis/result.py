@@ -7,15 +7,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, replace
-from typing import Annotated, Any
+from dataclasses import field
+from typing import Annotated, Any, ClassVar
 
 from safe_gate.core.figures import share
 from safe_gate.core.stats import wilson
 from safe_gate.core.text.mapped_text import Language, is_not_english
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.judged import CountedVerdict, Estimate, JudgeFigures, JudgeVerdict
-from safe_gate.evaluators.replies import FrequentReplies, NoReply, SameReply, same_replies
+from safe_gate.evaluators.replies import NoReply, SameReply, same_replies
 from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, ClauseEvidence, WordingEvidence
 from safe_gate.evaluators.synthesis.definitions import SHIPPED, sort_checks
 from safe_gate.model import codec, record
@@ -50,16 +50,12 @@ class Result:
     disguised_letters: int = 0
     has_no_message: Annotated[bool, key("no_message")] = False
     is_only_expected: Annotated[bool, key("only_expected")] = False
+    batch: ClassVar[str] = ""
 
     @property
     def groups(self) -> tuple[str, ...]:
         """The tags, as groups."""
         return self.tags
-
-    @property
-    def batch(self) -> str:
-        """Nothing: its cases come in no batches."""
-        return ""
 
     @property
     def asks(self) -> Mapping[str, Any]:
@@ -281,7 +277,6 @@ class Totals:
     - `judged`: recorded verdicts with their labels.
     - `notable`: cases with a text in another language that a check reads (`not_english`), without a reply
       (`no_reply`), with disguised letters in it (`disguised`), without a label of any check they run (`unlabelled`).
-    - `replies`: the replies that may be frequent; which ones depends on the order of the cases.
     """
 
     cases: Counter[tuple[str | None, str]] = field(default_factory=Counter)
@@ -289,12 +284,11 @@ class Totals:
     confusion: Counter[tuple[str | None, str, str, str]] = field(default_factory=Counter)
     judged: Counter[CountedVerdict] = field(default_factory=Counter)
     notable: Counter[str] = field(default_factory=Counter)
-    replies: FrequentReplies = field(default_factory=FrequentReplies, compare=False)
 
     @classmethod
     def of(cls, results: Iterable[Result]) -> Totals:
         """Return the totals of results."""
-        found, replies = cls(), list[str]()
+        found = cls()
         for case in results:
             outcome, labels = _outcome(case), case.labels
             for tag in dict.fromkeys((None, *case.tags)):
@@ -310,8 +304,7 @@ class Totals:
             found.notable["no_reply"] += bool(case.no_reply)
             found.notable["disguised"] += bool(case.disguised_letters)
             found.notable["unlabelled"] += not labels
-            replies.append(case.digests["reply"])
-        return replace(found, replies=FrequentReplies.of(replies))
+        return found
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -320,7 +313,6 @@ class Totals:
             self.confusion + other.confusion,
             self.judged + other.judged,
             self.notable + other.notable,
-            self.replies + other.replies,
         )
 
 
@@ -383,7 +375,7 @@ def report(totals: Totals, results: Sequence[Result]) -> Part:
             IdleVerdicts(verdicts, idle, share(idle, verdicts)),
             Unlabelled(cases, unlabelled, share(unlabelled, cases)),
         ),
-        same_replies(totals.replies, results),
+        same_replies(results),
         [FailedCase(case.id, case.is_negative_example, case.failed) for case in results if not case.passed],
         results,
     )

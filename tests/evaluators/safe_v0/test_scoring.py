@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.figures import add_up
 from safe_gate.evaluators.safe_v0.gate import Totals, allowed_misses
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
@@ -118,7 +117,7 @@ def test_archetype_is_the_cases_own_then_the_plans_then_unknown_whatever_is_filt
 
 
 def fold(cases: list[Case], by: Policy) -> Totals:
-    return add_up((Totals.of([(case, score_case(case, by))], by) for case in cases), Totals())
+    return sum((Totals.of([(case, score_case(case, by))], by) for case in cases), Totals())
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.figures import add_up
 from safe_gate.core.text.mapped_text import Language, similarity
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, WordingEvidence
 from safe_gate.evaluators.synthesis.checks.score import build_result
@@ -134,7 +133,7 @@ def test_tags_that_excuse_under_the_specification_alone_are_named_once(safe_gate
 
 
 def fold(results: list[Result]) -> Totals:
-    return add_up((Totals.of([result]) for result in results), Totals())
+    return sum((Totals.of([result]) for result in results), Totals())
 
 
 OUTCOMES = st.builds(
