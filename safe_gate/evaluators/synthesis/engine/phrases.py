@@ -212,7 +212,10 @@ class _Compiler:
         self._labels: dict[Label, int] = {"$": _CLAUSE_END}
         for anywhere, phrases in zip(range(0, len(self._places), _BEGINNINGS), lists.values(), strict=True):
             for number, phrase in enumerate(phrases):
-                self._add(number, phrase, anywhere)
+                # A class alone stands for its members as phrases, which may begin with ^.
+                of_class = self._classes.get(phrase[1:-1]) if phrase[:1] == "{" else None
+                for one in (phrase,) if of_class is None else of_class:
+                    self._add(number, one, anywhere)
 
     def _add(self, number: int, phrase: str, anywhere: int) -> None:
         sequence = parse_phrase(phrase)
@@ -233,6 +236,8 @@ class _Compiler:
                 sources = self._either(_group_single_words(item), sources, depth)
             elif item[0] == "{":
                 sources = self._either(self._options(item[1:-1]), sources, depth + 1)
+            elif item in STARTS:
+                raise ValueError(f"holds {item} in a word class beside other words; such a class stands alone")
             else:
                 sources = self._behind(sources, item)
         return sources

@@ -201,11 +201,17 @@ def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         ("a _3-1", "holds the gap _3-1"),
         ("a {b", "holds a brace"),
         ("{loop}", "names word classes that name each other"),
+        ("a {start}", "holds ^ in a word class beside other words"),
     ],
 )
 def test_a_phrase_that_cannot_be_read_is_refused_in_words(phrase: str, mention: str) -> None:
     with pytest.raises(ValueError, match=re.escape(mention)):
-        phrase_walker([phrase], {**CLASSES, "loop": ["a {loop}"]})
+        phrase_walker([phrase], {**CLASSES, "loop": ["a {loop}"], "start": ["^ b"]})
+
+
+def test_a_class_alone_may_hold_the_start_of_a_clause() -> None:
+    walker = phrase_walker(["{start}"], {"start": ["^ kids _", "fine"]})
+    assert [(hit.start, hit.end) for hit in walker.find("kids know , your kids know fine".split())] == [(0, 2), (6, 7)]
 
 
 def test_every_shipped_class_can_be_read_and_is_used() -> None:
