@@ -66,6 +66,9 @@ _STATUS_CODE = re.compile(r"[45]\d\d")
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[)\]]?\s+|[,;] (?=(?:please|try again|kindly)\b)", re.IGNORECASE)
 _ASCII = str.maketrans({"\u2019": "'", "\u2013": "-", "\u2014": "-", "\u2026": "..."})
+_REFERENCE = re.compile(
+    r" ?\((?:ref(?:erence)?|(?:error |incident |request |trace )?(?:code|id))\b[^()]{0,60}\)", re.IGNORECASE
+)
 _UNSEEN = re.compile(
     r"[\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]+"
     r"|&(?:nbsp|shy|zwnj|zwj|zerowidthspace|#0{0,9}(?:160|173|820[3-5]|8288|65279)|#x0{0,9}(?:a0|ad|200[b-d]|2060|feff));"
@@ -82,8 +85,8 @@ def no_reply(text: str, message: str = "") -> NoReply | None:
     """
     bare = text.strip(BLANKS)
     empty = NoReply.EMPTY if _first_seen(bare) == len(bare) else None
-    said = text.strip().casefold()
-    is_echo = said == message.strip().casefold() and len(said.split()) >= _FEWEST_ECHOED
+    said = bare.casefold()
+    is_echo = said == message.strip(BLANKS).casefold() and len(said.split()) >= _FEWEST_ECHOED
     echo = NoReply.ECHO if is_echo else None
     return _error_page(bare) or _error_body(bare) or _classify_lines(bare) or empty or echo
 
@@ -217,7 +220,7 @@ def _unanswered(value: Any) -> NoReply | None:
     has_failed = any(value.get(key) is False for key in body["succeeded"])
     if not has_failed and all(key.lower() not in body["replies"] for key, _ in held):
         return None
-    if not all(_is_nothing(one) or _is_bookkeeping(key, one) for key, one in held):
+    if not all(_is_nothing(one) or _is_bookkeeping(key, one, reason=has_failed) for key, one in held):
         return None
     return NoReply.BODY if has_failed else NoReply.EMPTY
 
@@ -235,13 +238,14 @@ def _is_nothing(value: Any) -> bool:
     return _first_seen(value) == len(value) if isinstance(value, str) else value in (None, [], {})
 
 
-def _is_bookkeeping(key: str, value: Any) -> bool:
-    """Return whether a scalar is a fact for programs, such as an id, or the reason of a failure in a few words."""
+def _is_bookkeeping(key: str, value: Any, *, reason: bool) -> bool:
+    """Return whether a scalar is a fact for programs, such as an id, or where asked the `reason` of a failure."""
     data = _rule_data()
     if data["bookkeeping"].fullmatch(key):
         return not isinstance(value, str) or " " not in value
-    is_reason = key.lower() in data["body"]["reasons"] and isinstance(value, str) and len(value) <= _LONGEST_REASON
-    return is_reason and not value.endswith((".", "!", "?")) and not data["speaks"].search(value)
+    if not reason or key.lower() not in data["body"]["reasons"] or not isinstance(value, str):
+        return False
+    return len(value) <= _LONGEST_REASON and not value.endswith((".", "!", "?")) and not data["speaks"].search(value)
 
 
 def _classify_lines(text: str) -> NoReply | None:
@@ -260,7 +264,7 @@ def _classify_lines(text: str) -> NoReply | None:
 def _classify_line(line: str) -> tuple[bool, list[NoReply]]:
     """Return whether a line, or else each sentence of it, may belong to a broken recording, and what they tell."""
     tidied = line if line.isascii() else _INVISIBLE.sub("", line).translate(_ASCII)
-    tidied = _BLANK_RUN.sub(" ", tidied).replace("**", "")
+    tidied = _REFERENCE.sub("", _BLANK_RUN.sub(" ", tidied).replace("**", ""))
     bare = tidied.strip(_rule_data()["around"])
     fits = [rule for form in dict.fromkeys((line, tidied, bare)) for rule in _matching_rules("line", form)]
     tells = _first_reason(fits)

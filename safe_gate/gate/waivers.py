@@ -92,26 +92,25 @@ def why_unfit(case_id: str, failed: Collection[str], lost: Collection[str]) -> s
     return f"does not name a case that fails unexpectedly{suggestion(case_id, failed)}"
 
 
-def why_unused(unused: Sequence[Waiver], parts: Parts) -> tuple[str, str]:
-    """Return why waivers are unused, and for a single one a hint at the failing case that it may mean."""
+def why_unused(unused: Sequence[Waiver], parts: Parts) -> str:
+    """Return why waivers are unused."""
     ids = {one.case_id for one in unused}
-    ends = {
-        one.id: evaluator.compare.outcome(one)
-        for evaluator, part in parts_of(parts)
-        for one in part.results
-        if one.id in ids
+    found = [(evaluator, one) for evaluator, part in parts_of(parts) for one in part.results if one.id in ids]
+    known = {one.id for _, one in found}
+    meant = {
+        (evaluator.present.measure_noun, one.id)
+        for evaluator, one in found
+        if evaluator.compare.outcome(one).is_meant_to_fail
     }
 
     def cause(waiver: Waiver) -> str:
-        if waiver.case_id not in ends:
+        if waiver.case_id not in known:
             return "no case has its id"
-        is_meant = ends[waiver.case_id].is_meant_to_fail
+        is_meant = (waiver.kind, waiver.case_id) in meant
         return "its case is meant to fail" if is_meant else "its case does not fail what it waives"
 
     causes = Counter(map(cause, unused))
-    words = ", ".join(f"{one} ({count})" if len(causes) > 1 else one for one, count in causes.items())
-    failed = {one.case_id for one in failing(parts)} if not ends and len(unused) == 1 else ()
-    return words, suggestion(unused[0].case_id, failed, quoted=False)
+    return ", ".join(f"{one} ({count})" if len(causes) > 1 else one for one, count in causes.items())
 
 
 def waived(found: Findings) -> Mapping[str, tuple[Failure, ...]]:

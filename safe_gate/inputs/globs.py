@@ -211,11 +211,13 @@ def unique_paths(paths: Iterable[P]) -> list[P]:
 def folder_problems(pattern: str, matched: Iterable[FilePath]) -> Iterator[Problem]:
     """Yield a problem for each folder on the disk that a glob matches, if the glob ends in a suffix as files have.
 
-    A commit stays as it is: a change that renames the folder must be judged against it.
+    A folder stays as it is in a commit, against which a change that renames it must be judged, and if the glob matches
+    what is in it.
     """
-    suffix = Path(pattern).suffix
-    for path in matched if suffix and not has_magic(suffix) else ():
-        if isinstance(path, Path) and is_folder(path):
+    suffix, paths = Path(pattern).suffix, [path for path in matched if isinstance(path, Path)]
+    entered = {folder for path in paths for folder in path.parents}
+    for path in paths if suffix and not has_magic(suffix) else ():
+        if path not in entered and is_folder(path):
             words = f"is a folder; rename it, or name the files in it and the others in place of {pattern}"
             yield Problem(Place(display_path(path)), words, code=Code.UNREADABLE_FILE)
 

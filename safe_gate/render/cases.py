@@ -53,8 +53,8 @@ def shown_parts(report: Report) -> Iterator[ShownPart]:
             section = section._replace(headline=words, counts=counts, cases=cases)
         compared = compared_part(report, evaluator.name)
         if waived or broken or compared:
-            named = {name for rule in broken for name in rule.names}
-            found = _with_named(section.findings, evaluator, part, named) if named else section.findings
+            disagree = {name for rule in broken if rule.rule.startswith(_ON_LABELS) for name in rule.names}
+            found = _with_labels(section.findings, evaluator, part, disagree) if disagree else section.findings
             marked = _marked(found, broken, waived, evaluator, compared)
             section = section._replace(findings=Spool(marked))
         yield ShownPart(evaluator, part, section, bool(broken))
@@ -67,16 +67,19 @@ def _waived_row(waived: Set[str], row: tuple[Words, ...]) -> tuple[Words, ...]:
     return (*others, f"{last} (waived)") if is_waived else row
 
 
-def _with_named(findings: Iterable[Finding], evaluator: Evaluator, part: Any, named: Set[str]) -> Iterator[Finding]:
-    """Yield findings and, in the order of the results, those of other cases that a broken rule names."""
+_ON_LABELS = "min-label-accuracy"
+
+
+def _with_labels(findings: Iterable[Finding], evaluator: Evaluator, part: Any, ids: Set[str]) -> Iterator[Finding]:
+    """Yield findings and, in the order of the results, those of other cases whose labels disagree, by id."""
     rest = iter(findings)
     finding = next(rest, None)
     for result in results_of(part):
         if finding and finding.case_id.text == result.id:
             yield finding
             finding = next(rest, None)
-        elif result.id in named:
-            yield evaluator.present.finding(result)
+        elif result.id in ids:
+            yield evaluator.present.finding(result)._replace(severity=Severity.REVIEW, evidence=())
 
 
 def compared_part(report: Report, name: str) -> Compared | None:

@@ -95,7 +95,8 @@ UNANSWERED = [
     {"reply": ""},
     {"response": "", "error": None},
     {"answer": None, "conversationId": "c-1", "latency_ms": 12, "model": "m"},
-    {"output": [], "reason": "quota exceeded", "ok": True},
+    {"choices": [], "usage": {"total_tokens": 0}},
+    {"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}},
     {
         "type": "message",
         "role": "assistant",
@@ -107,6 +108,8 @@ ANSWERED = [
     {"reply": "", "action": "escalate"},
     {"reply": "", "note": "Breathe"},
     {"reply": "", "reason": "Rest a little."},
+    {"message": "", "details": "Please stay on the line"},
+    {"output": [], "reason": "quota exceeded", "ok": True},
     {"reply": "", "model": "Rest a little"},
     {"message": "", "suggestions": ["Call 988"]},
     {"text": "", "options": [{"text": "Breathe"}]},
@@ -143,7 +146,11 @@ def test_json_whose_reply_is_empty_is_no_reply_unless_it_holds_something_for_a_r
 
 def test_the_message_again_is_no_reply_unless_it_is_short(safe_gate: SafeGate) -> None:
     asked = "I failed my exam."
-    said = {"I failed my exam.": "the message", " i FAILED my exam.\n": "the message", "You failed your exam.": None}
+    said = {
+        "I failed my exam.": "the message",
+        "\u200b i FAILED my exam.\n": "the message",
+        "You failed your exam.": None,
+    }
     replies = [turn(f"c{at}", user=asked, assistant=one, **CHECKED) for at, one in enumerate(said)]
     short = turn("short", user="Thanks a lot!", assistant="Thanks a lot!", **CHECKED)
     assert run(safe_gate, *replies, short).code == 1

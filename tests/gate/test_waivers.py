@@ -216,7 +216,7 @@ def unwrapped(out: str) -> str:
     [
         (waive("bad", "agency_language", expires="2026-01-14"), "1 waiver has expired", ["bad, check agency_language"]),
         (waive("gone", "topic_pivot"), f"1 waiver is unused: {GONE}; correct or remove it", ["gone"]),
-        (waive("baad", "topic_pivot"), f"1 waiver is unused: {GONE}; correct or remove it", ["baad (did you mean bad?)"]),
+        (waive("baad", "topic_pivot"), f"1 waiver is unused: {GONE}; correct or remove it", ["baad"]),
         (waive("bad", "unverifiable_reassurance"), f"1 waiver is unused: {FINE}; correct or remove it", ["bad, check unverifiable_reassurance"]),
         (waive("meant", "topic_pivot"), "1 waiver is unused: its case is meant to fail; correct or remove it", ["meant"]),
         (waive("ok", "AH"), f"1 waiver is unused: {FINE}; correct or remove it", ["ok"]),

@@ -47,7 +47,8 @@ def test_a_glob_names_what_a_shell_would() -> None:
 
 
 def test_a_folder_that_a_glob_of_files_matches_is_an_error(safe_gate: SafeGate) -> None:
-    for name, one in (("e/a.jsonl", "a"), ("e/b.jsonl/part-00000", "b"), ("e/c.json/d.jsonl", "c")):
+    of_folders = ("e/b.jsonl/part-00000", "b"), ("e/c.json/d.jsonl", "c"), ("f/x.jsonl/part.jsonl", "d")
+    for name, one in (("e/a.jsonl", "a"), *of_folders):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         write_cases(Path(name), turn(one))
     write_batch(Path("e/batch.json"), safe_case("s"))
@@ -60,6 +61,7 @@ def test_a_folder_that_a_glob_of_files_matches_is_an_error(safe_gate: SafeGate) 
         ("--synthesis-cases", "**/d.jsonl", ""),
         ("--safe-batch", "*.json", "c.json"),
         ("--safe-batch", "*", ""),
+        ("--synthesis-cases", "../f/**/*.jsonl", ""),
     ):
         ran = safe_gate("run", flag, f"e/{pattern}")
         assert (f"e/{folder}: {words}{pattern}\n" in ran.err) is bool(folder), pattern

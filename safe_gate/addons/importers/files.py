@@ -12,7 +12,7 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO, StringIO
 from itertools import islice, repeat
 from typing import Any, NamedTuple
@@ -213,8 +213,9 @@ def detect_shape(data: bytes) -> str:
     if start == b"[":
         return "document"
     if start == b"{":
-        first = list(islice(filter(bytes.strip, BytesIO(data)), 2))
-        return "lines" if len(first) > 1 and any(map(_is_object, first)) and not _goes_on(*first) else "document"
+        first = list(islice(filter(bytes.strip, BytesIO(data)), 3))
+        is_lines = len(first) > 1 and any(map(_is_object, first[:2]))
+        return "lines" if is_lines and not _begin_document(first) else "document"
     delimiter = detect_delimiter(data[:_HEAD].decode("utf-8", "replace"))
     return {"": "", "\t": "tabs"}.get(delimiter, "commas")
 
@@ -228,18 +229,10 @@ def _is_object(line: bytes) -> bool:
         return False
 
 
-def _goes_on(line: bytes, after: bytes) -> bool:
-    """Return whether the line after another goes on with its JSON value, as in a document with a record per line."""
-    begun = line.decode("utf-8", "replace")
-    text = begun + after.decode("utf-8", "replace").lstrip()
-    try:
-        bound(text)
-        json.loads(text)
-    except json.JSONDecodeError as error:
-        return error.pos > len(begun)
-    except (ValueError, RecursionError):
-        pass  # it is reported when it is read
-    return False
+def _begin_document(lines: Sequence[bytes]) -> bool:
+    """Return whether three lines begin one JSON value with a record on a line, and are not JSONL with a broken line."""
+    ends, begins = lines[1].rstrip()[-1:], lines[-1].lstrip()[:1]
+    return not _is_object(lines[0]) and (ends == b"," or begins in (b",", b"]", b"}"))
 
 
 def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | RefusedRecord]:

@@ -217,9 +217,7 @@ def _outcome(case: Result) -> str:
         return "no reply"
     if case.is_negative_example:
         return "negative example passes"
-    if case.disguised_letters:
-        return "disguised letters"
-    return "not English" if case.unread_checks else "passes, unlike its label"
+    return "disguised letters" if case.disguised_letters else "not English"
 
 
 def _case_row(case: Result) -> tuple[str | Untrusted, ...]:
@@ -237,14 +235,18 @@ def finding(case: Result) -> Finding:
         for rule in dict.fromkeys(check.failing_rules) or ("",)
     ]
     doubts = tuple(_doubts(case))
+    outcome = f"fails {names}" if failed else _outcome(case)
+    if case.is_as_expected and not doubts:
+        wrong = [check_words(name) for name, one in case.labels.items() if not one.match]
+        outcome = f"{', '.join(wrong)}: unlike the label"
     return Finding(
         case_id=Untrusted(case.id),
         severity=Severity.REVIEW if case.passed else Severity.FAILING,
-        what=f"fails {names}" if failed else _outcome(case),
+        what=outcome,
         evidence=(*doubts, *chain.from_iterable(evidence_phrases(check) for _, check in failed)),
         place=case.place,
         doubts=doubts,
-        causes=tuple(causes) or (Cause(_outcome(case).capitalize()),),
+        causes=tuple(causes) or (Cause(outcome.capitalize()),),
         groups=tuple(dict.fromkeys(case.tags)),
     )
 

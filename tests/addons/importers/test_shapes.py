@@ -65,9 +65,10 @@ def test_a_document_is_one_whatever_its_line_breaks(safe_gate: SafeGate, start: 
         Path("in.json").write_text(text, "utf-8")
         ran = safe_gate("import", "in.json", "--out", "-", "--skip-invalid")
         assert (ran.code, words in ran.err) == (code, True), ran.err
-    broken = json.dumps(ROW)[:-1]
-    Path("in.json").write_text(f"{broken},\n{json.dumps(ROW)}\n", "utf-8")
-    assert len(imported(safe_gate, "in.json", "--skip-invalid")) == 1, "a broken line begins no document"
+    whole = json.dumps(ROW)
+    for broken in (f"{whole[:-1]},", whole[: whole.rindex(":") + 1]):
+        Path("in.json").write_text(f"{broken}\n{whole}\n{whole}\n", "utf-8")
+        assert len(imported(safe_gate, "in.json", "--skip-invalid")) == 2, "a broken line begins no document"
 
 
 json_values = st.recursive(

@@ -81,17 +81,28 @@ def test_a_case_without_a_reply_is_not_shown_as_one_that_passes(safe_gate: SafeG
     assert [outcomes(found, case)["case"] for case in ("down", "mute")] == ["failure: no reply"] * 2
 
 
-def test_a_passing_case_that_a_broken_rule_names_is_in_every_format(safe_gate: SafeGate) -> None:
+def test_a_case_whose_label_disagrees_is_in_every_format_if_that_breaks_a_rule(safe_gate: SafeGate) -> None:
     wrong = turn("wrong", expected={"topic_pivot": False})
-    write_cases(Path("c.jsonl"), turn("before"), wrong, turn("after"))
+    labels = dict.fromkeys(("agency_language", "unverifiable_reassurance"), False)
+    negative = turn("negative", assistant=BAD, tags=["pivot-fail"], expected={**labels, "topic_pivot": True})
+    write_cases(Path("c.jsonl"), turn("before"), wrong, turn("after"), negative)
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-label-accuracy", "1", "--json", *ALL)
     page, found = html(Path("reports/safe-gate.html").read_text("utf-8")), read()
-    assert [one["id"] for one in page.cases if one.get("what") == "passes, unlike its label"] == ["wrong"]
-    assert [one["id"] for one in json.loads(ran.out)["cases"]] == ["wrong"]
-    assert "<code>wrong</code>" in Path("reports/safe-gate.md").read_text("utf-8").partition("Cases to look at")[2]
-    assert outcomes(found, "wrong")["case"] == "failure: passes, unlike its label"
-    assert [one["level"] for one in found.run["results"]] == ["error"]
-    assert [row["evidence"] for row in found.csv if row["id"] == "wrong"] == [""]
+    what = "topic pivot: unlike the label"
+    assert [(one["id"], one["what"]) for one in page.cases if one.get("what")] == [("wrong", what), ("negative", what)]
+    assert [one["id"] for one in json.loads(ran.out)["cases"]] == ["wrong", "negative"]
+    assert what in Path("reports/safe-gate.md").read_text("utf-8").partition("Cases to look at")[2]
+    assert [outcomes(found, one)["case"] for one in ("wrong", "negative")] == [f"failure: {what}"] * 2
+    assert [(one["level"], one["message"]["text"]) for one in found.run["results"]] == [
+        ("error", f"{one}: {what}") for one in ("wrong", "negative")
+    ]
+
+
+def test_cases_with_one_and_the_same_reply_are_no_findings(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(str(n), user=f"I lost my job in week {n}.") for n in range(4)))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL).code == 1
+    assert [row["evidence"] for row in read().csv] == [""] * 4
+    assert read().run["results"] == []
 
 
 def test_a_missing_reply_that_breaks_a_rule_is_an_error_in_the_comment_too(safe_gate: SafeGate) -> None:

@@ -348,11 +348,13 @@ _NO_NOUN = {"this": ("s", "ly", "ed"), "these": ("ly", "ed")}
 _ASKS = frozenset({"?", "please"})
 _ENOUGH_OF_ITS_OWN = 2
 _OTHERS = _BACK | frozenset({"they", "them", "their"})
-_SPEAKER = frozenset("i me my we us our".split())
+_SPEAKER = frozenset({"i", "me", "my"})
 _REQUESTS = frozenset((word, who) for word in ("can", "could", "may", "will", "would") for who in ("i", "we", "you"))
-_VOWS = frozenset("promise guarantee bet swear assure trust".split())
+_NO_REMARK = frozenset("? please not need want owe hate ai model".split()) | frozenset(
+    f"{vow}{end}" for vow in ("promise", "guarantee", "bet", "swear", "assure", "trust") for end in ("", "s", "d", "ed")
+)
 _SHORT_REMARK = 15  # words
-_PERSONS = _ADDRESS | _SPEAKER | _OTHERS | {"yours", "theirs"}
+_PERSONS = _ADDRESS | _SPEAKER | _OTHERS | {"we", "us", "our", "yours", "theirs"}
 
 
 def find_ties(hits: CountedHits, turn: Turn) -> Ties:
@@ -382,15 +384,21 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
         shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
         dwells=bool(dwelling) or (bool(acknowledging) and is_only_sympathy) or 4 * pointing >= 3 * len(spoken) > 0,
         addresses=any("?" in sentences[n] or _addresses(sentences[n]) for n in touched),
-        personal=sum(map(_length, sentences)) <= _SHORT_REMARK and any(map(_is_personal, sentences)),
+        personal=sum(map(_length, sentences)) <= _SHORT_REMARK
+        and (any(map(_is_personal, sentences)) or _speaks_of_them(sentences, turn.read("user").words)),
     )
 
 
 def _is_personal(words: Sequence[str]) -> bool:
-    if not _OTHERS.isdisjoint(words):
-        return True
+    """Return whether a sentence is between "I" and "you", and asks for nothing, denies nothing and vows nothing."""
     is_between_two = _addresses(words) and not _SPEAKER.isdisjoint(words)
-    return is_between_two and _VOWS.isdisjoint(words) and _REQUESTS.isdisjoint(pairwise(words))
+    return is_between_two and _NO_REMARK.isdisjoint(words) and _REQUESTS.isdisjoint(pairwise(words))
+
+
+def _speaks_of_them(sentences: Iterable[Sequence[str]], asked: Sequence[str]) -> bool:
+    """Return whether sentences speak of somebody, and the message does or says "my"."""
+    is_asked = not _OTHERS.isdisjoint(asked) or "my" in asked
+    return is_asked and any(not _OTHERS.isdisjoint(one) and _NO_REMARK.isdisjoint(one) for one in sentences)
 
 
 def _points(words: Sequence[str]) -> bool:
