@@ -126,6 +126,16 @@ def test_a_doubt_beside_a_failing_check_fails_if_it_breaks_a_rule(safe_gate: Saf
     assert [row["evidence"].partition(" ")[0] for row in found.csv] == ["not", "no"]
 
 
+def test_a_doubt_alone_is_no_error_if_the_rule_on_it_holds(safe_gate: SafeGate) -> None:
+    foreign = turn("foreign", assistant="Je suis vraiment désolé pour cela.")
+    write_cases(Path("c.jsonl"), foreign, turn("negative", tags=["negative_example"]), turn("bad", assistant=BAD))
+    flags = ("--max-not-english", "1", "--max-unexpected-passes", "0", "--max-unexpected-failures", "1")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *flags, *ALL).code == 1
+    levels = {one["message"]["text"].partition(":")[0]: one["level"] for one in read().run["results"]}
+    assert (levels["foreign"], levels["negative"]) == ("note", "error")
+    assert "case" not in outcomes(read(), "foreign")
+
+
 def test_a_waived_case_that_newly_has_no_reply_fails_as_a_whole(safe_gate: SafeGate) -> None:
     mute = turn("mute", checks=["agency_language"])
     for assistant, flags in ((GOOD, ["--report-dir", "old"]), ("", ["--baseline", "old/safe-gate.json"])):
