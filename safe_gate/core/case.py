@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -227,10 +227,13 @@ class OwnFile(NamedTuple):
 
 
 class PackFact(NamedTuple):
-    """A rule of a file: the digest of what it says, and whether its hits can let a case pass."""
+    """A rule of a file: the digest of what it says, and the checks that its hits can let a case pass.
+
+    A check that a file defines is itself among the facts, by its name.
+    """
 
     sha256: str
-    lets_pass: bool
+    lets_pass: Set[str]
 
 
 class RuleFiles(NamedTuple):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -360,13 +361,17 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     """
     teams = check_packs(own)
     strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}
-    lets_pass = IN_FAVOUR | (GROUPS.keys() - strict)
-    lets_pass |= {group for one in defined_checks(teams).values() for side in _LOOSENS for group in one.get(side, ())}
-    every = [(id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in _digests_of_shipped()]
+    lets_pass = defaultdict[str, set[str]](set)
+    for group in IN_FAVOUR | (GROUPS.keys() - strict):
+        lets_pass[group].add(GROUPS[group][0])
+    for check, one in defined_checks(teams).items():
+        for group in chain.from_iterable(one.get(side, ()) for side in _LOOSENS):
+            lets_pass[group].add(check)
+    every = [(id_, PackFact(sha256, lets_pass[group])) for id_, group, sha256 in _digests_of_shipped()]
     for pack in teams:
         every += _definition_facts(pack) if "defines" in pack else ()
         digests = _digests_of_rules(pack)
-        every += ((id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in digests)
+        every += ((id_, PackFact(sha256, lets_pass[group])) for id_, group, sha256 in digests)
     return dict(every)
 
 
@@ -504,11 +509,11 @@ def _definition_facts(pack: JsonObject) -> Iterator[tuple[str, PackFact]]:
     """Yield the facts of a definition one by one, so that a comparison shows which one changed."""
     definition, name = pack["defines"], pack["check"]
     is_always = not definition.get("applies")
-    yield name, PackFact(digest_of([definition["decides"], is_always]), lets_pass=False)
+    yield name, PackFact(digest_of([definition["decides"], is_always]), lets_pass=set())
     for side in (side for sides in _SIDES.values() for side in sides):
         for group in definition.get(side, ()):
             piece = f"{name} {side} {group}"
-            yield piece, PackFact(digest_of(piece), lets_pass=side in _LOOSENS)
+            yield piece, PackFact(digest_of(piece), lets_pass={name} if side in _LOOSENS else set())
 
 
 def _digests_of_rules(pack: JsonObject) -> Iterator[tuple[str, str, str]]:

@@ -245,6 +245,24 @@ def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -
         assert weakened(safe_gate, changed) == found
 
 
+def test_a_new_check_weakens_nothing_and_a_later_rule_in_its_favour_does(safe_gate: SafeGate) -> None:
+    write_json("safe-gate.config.json", {"synthesis-cases": ["c.jsonl"]})
+    write_cases(Path("c.jsonl"), turn("one", assistant="Please call us."))
+    commit_here()
+    write_packs(decided("one_for", for_=["discount"], not_in=["asked_text"]))
+    checks = ["unverifiable_reassurance", "topic_pivot", CHECK]
+    write_json(
+        "safe-gate.config.json", {"synthesis-cases": ["c.jsonl"], "rules": ["rules/*.json"], "default-checks": checks}
+    )
+    gate = ("run", "--baseline", "HEAD", "--on-weakened", "fail", "--max-unexpected-failures", "1")
+    ran = safe_gate(*gate)
+    assert (ran.code, report()["weakened"]["findings"]) == (0, []), ran.log
+    commit_here()
+    write_packs(pack("acme-contact", defines=None, rules=[rule("acme-contact", "call us", "Call us.")]))
+    assert safe_gate(*gate).code == 1
+    assert [one["id"] for one in report()["weakened"]["findings"]] == ["acme-contact/one"]
+
+
 def test_a_check_that_a_change_removes_is_named_and_its_cases_are_compared(safe_gate: SafeGate) -> None:
     write_packs(pack())
     write_cases(Path("c.jsonl"), shop("one", NONE), turn("two"))
