@@ -175,7 +175,7 @@ def _settings(base: Mapping[str, Any], head: Mapping[str, Any]) -> Iterator[Weak
         way, id_, part = _way(name, path), name.replace("_", "-"), ".".join(path)
         if not _is_weaker(way, before, after):
             continue
-        if path and isinstance(after, bool):
+        if path and (before is True or after is True):
             yield Weakening("setting", id_, part, What.ADDED if after else What.DROPPED)
         elif way is Way.ANY_ONCE_SET and not after:
             yield Weakening("setting", id_, part, What.DROPPED, before, after)
@@ -201,7 +201,7 @@ def _is_weaker(way: Way | tuple[str, ...], before: Any, after: Any) -> bool:
         old, new = (next(place for place, alike in enumerate(way) if one in alike.split()) for one in (before, after))
         return new > old
     if way in (Way.ANY, Way.ANY_ONCE_SET):
-        return bool(before != after and (before or way is Way.ANY))
+        return bool(before != after and (before not in (None, "") or way is Way.ANY))
     if way is Way.FEWER_CASES:
         return leaves_out_more(after, before)
     if before is None or after is None:

@@ -116,13 +116,18 @@ class Settings(gate.Limits):
         """Return the way of an entry of a list of texts for a tag."""
         if setting != "tags" or len(part) != _TO_AN_ENTRY:
             return None
-        return Way.ANY if part[1].endswith("_any") else Way.LOWER
+        return Way.ANY_ONCE_SET if part[1].endswith("_any") else Way.LOWER
 
     @classmethod
-    def unset(cls, setting: str, part: Sequence[str], _settings: Mapping[str, Any]) -> Any:
-        """Return False for an entry that a tag's list does not have, and for a tag that is not optional."""
-        is_switch = setting == "tags" and (len(part) == _TO_AN_ENTRY or part[-1] == "optional")
-        return False if is_switch else None
+    def unset(cls, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
+        """Return False for an entry that a tag's list does not have, and for a tag that is not optional.
+
+        Return None if there is no list yet, and one of its entries would be enough.
+        """
+        if setting != "tags" or (len(part) != _TO_AN_ENTRY and part[-1] != "optional"):
+            return None
+        is_first = part[1].endswith("_any") and not (settings["tags"] or {}).get(part[0], {}).get(part[1])
+        return None if is_first else False
 
 
 def _imported_case(exchange: Exchange) -> JsonObject:

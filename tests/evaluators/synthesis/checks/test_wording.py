@@ -192,6 +192,19 @@ def test_asking_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
     assert weakened(tag, own, must_contain=["exam"]) == []
 
 
+def test_the_first_words_of_which_a_reply_needs_one_weaken_nothing(safe_gate: SafeGate) -> None:
+    none: dict[str, Any] = {"must_contain": ["ask"]}
+    one, two = none | {"must_contain_any": ["nurse"]}, none | {"must_contain_any": ["nurse", "doctor"]}
+    write_cases(Path("c.jsonl"), case(reply="Ask a nurse.", tags=["crisis"]))
+    for before, after, what in ((none, two, []), (one, two, ["added"]), (two, none, ["dropped", "dropped"])):
+        config(crisis=before)
+        commit_here()
+        config(crisis=after)
+        ran = run(safe_gate, flags=(*CONFIG, "--baseline", "HEAD", "--on-weakened", "fail"))
+        assert ran.code == bool(what), ran.log
+        assert [one["what"] for one in report()["weakened"]["findings"]] == what
+
+
 def test_default_checks_may_be_wording_alone(safe_gate: SafeGate) -> None:
     alone, asks = ("--default-checks", "wording"), {"id": "one", "user": "Hello.", "assistant": "Call me."}
     assert run(safe_gate, asks | {"must_contain": ["call"]}, flags=alone).code == 0
