@@ -54,7 +54,7 @@ def shown_parts(report: Report) -> Iterator[ShownPart]:
         compared = compared_part(report, evaluator.name)
         if waived or broken or compared:
             disagree = {name for rule in broken if rule.rule.startswith(_ON_LABELS) for name in rule.names}
-            found = _with_labels(section.findings, evaluator, part, disagree) if disagree else section.findings
+            found = with_labels(section.findings, evaluator, part, disagree) if disagree else section.findings
             marked = _marked(found, broken, waived, evaluator, compared)
             section = section._replace(findings=Spool(marked))
         yield ShownPart(evaluator, part, section, bool(broken))
@@ -70,7 +70,7 @@ def _waived_row(waived: Set[str], row: tuple[Words, ...]) -> tuple[Words, ...]:
 _ON_LABELS = "min-label-accuracy"
 
 
-def _with_labels(findings: Iterable[Finding], evaluator: Evaluator, part: Any, ids: Set[str]) -> Iterator[Finding]:
+def with_labels(findings: Iterable[Finding], evaluator: Evaluator, part: Any, ids: Set[str]) -> Iterator[Finding]:
     """Yield findings and, in the order of the results, those of other cases whose labels disagree, by id."""
     rest = iter(findings)
     finding = next(rest, None)

@@ -30,7 +30,7 @@ def _label_accuracy(check: str = "") -> Rule:
         every, by_check = part.summary.label_accuracy, part.summary.label_accuracy_by_check
         return _agreement(noun, by_check.get(check) if check else every, nothing)
 
-    return Rule(name, "synthesis", agreement, blames=lambda result: _disagrees(result, check))
+    return Rule(name, "synthesis", agreement, blames=lambda result: disagrees(result, check))
 
 
 def own_rules(limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
@@ -43,7 +43,7 @@ def own_rules(limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
 _OWN = re.compile(f"min_label_accuracy_({OWN})")
 
 
-def _disagrees(result: Result, check: str = "") -> bool:
+def disagrees(result: Result, check: str = "") -> bool:
     """Return whether a case's verdicts disagree with a label: that of one check, or any."""
     return not all(label.match for name, label in result.labels.items() if check in ("", name))
 
@@ -173,7 +173,7 @@ rules = (
 group_rules = (
     Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=always, counts=True, finds=FAILING),
     Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=always, finds=ANY_SEVERITY),
-    Rule("min-label-accuracy", "synthesis", _group_agreement, blames=_disagrees),
+    Rule("min-label-accuracy", "synthesis", _group_agreement, blames=disagrees),
 )
 """The rules on the cases of one tag, on its figures in `by_tag`."""
 
