@@ -252,13 +252,25 @@ def test_the_script_names_new_replies_under_labels_and_marks(safe_gate: SafeGate
     assert f"{words}: 2 (replies.jsonl:1, replies.jsonl:2)\n" in said
 
 
-@pytest.mark.parametrize(("turns", "kept"), [("last", ["Old.", "3"]), ("all", ["1", "3"])])
-def test_the_script_records_the_replies_that_are_judged(safe_gate: SafeGate, turns: str, kept: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("config", "turns", "kept"),
+    [
+        ("", {"turns": "last"}, ["Old.", "3"]),
+        ("", {"turns": "all"}, ["1", "3"]),
+        ('"turns": "all",', {}, ["1", "3"]),
+        ('"turns": "all",', {"turns": "last"}, ["Old.", "3"]),
+        ('// "turns": "all",\n', {}, ["Old.", "3"]),
+    ],
+)
+def test_the_script_records_the_replies_that_are_judged(
+    safe_gate: SafeGate, config: str, turns: dict[str, str], kept: list[str]
+) -> None:
     safe_gate("init")
     messages = [{"role": role, "content": "Old."} for role in ("user", "assistant", "user", "assistant")]
-    case = {"id": "a", "messages": messages, "turns": turns}
-    Path("evals/replies.jsonl").write_text(json.dumps(case) + "\n", "utf-8")
+    Path("evals/replies.jsonl").write_text(json.dumps({"id": "a", "messages": messages, **turns}) + "\n", "utf-8")
     Path("evals/clinical_batch_1.json").unlink()
+    settings = Path("safe-gate.config.json").read_text("utf-8")
+    Path("safe-gate.config.json").write_text(settings.replace('"min-pass-rate"', f'{config}"min-pass-rate"'), "utf-8")
     fill_in(reply="return str(len(message))")
     assert record().returncode == 0
     found = read_json("evals/replies.jsonl")["messages"]

@@ -97,20 +97,26 @@ def _answer(case: dict[str, Any]) -> str:
 
 
 def _replace_reply(case: dict[str, Any]) -> None:
-    """Replace the reply of a case; of a conversation the last reply, or all with `turns: all` in the case.
+    """Replace the reply of a case; of a conversation the last reply, or all with `turns: all` in case or config.
 
     A conversation that ends with another message gets a reply at its end.
     """
     if "messages" not in case:
         case["assistant"] = _text(reply(case["user"]))
         return
-    messages = case["messages"]
+    messages, turns = case["messages"], case.get("turns", _turns())
     if messages[-1]["role"] != "assistant":
         messages.append({"role": "assistant", "content": ""})
     for place, message in enumerate(messages):
-        is_judged = case.get("turns") == "all" or place == len(messages) - 1
+        is_judged = turns == "all" or place == len(messages) - 1
         if message["role"] == "assistant" and is_judged:
             message["content"] = _text(reply(messages[:place]))
+
+
+def _turns() -> str:
+    """Return the setting `turns` of the config file beside this folder, which may have comments."""
+    texts = (path.read_text("utf-8-sig") for path in FOLDER.parent.glob("safe*.config.json"))
+    return "all" if any(re.search(r'^(?!\s*//).*"turns"\s*:\s*"all"', one, re.MULTILINE) for one in texts) else "last"
 
 
 def _text(answer: Any) -> str:
