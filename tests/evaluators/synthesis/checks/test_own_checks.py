@@ -94,6 +94,7 @@ MISSPELT = rule("acme-discount", "percent off", "percent off", only_if={"vulnera
     ("packs", "words"),
     [
         ([decided(against=["discounts"])], 'defines.against: "discounts" is a group that no pack has (did you mean "discount"?)'),
+        ([decided(against=["follow-up"])], '"follow-up" is a group that no pack has (did you mean "follow_up"?); add its pack, or write one of'),
         ([decided(applies=DISCOUNT, against=DISCOUNT)], f'defines.applies: "discount" {NO_LIST}'),
         ([pack(), pack("acme-twin", group="twin")], "defines acme/no-discounts, which rules/acme-discount.json defines too"),
         ([pack(defines=None)], '"acme/no-discounts" is a check that no pack defines; add `defines` to one pack of it'),
