@@ -153,7 +153,7 @@ def rules_summary(report: Report) -> str:
     broken = len(report.broken())
     if report.verdict is Verdict.ERROR:
         return "could not judge"
-    holds = "the only rule holds" if total == 1 else f"all {total} rules hold"
+    holds = "1 rule holds" if total == 1 else f"all {total} rules hold"
     words = f"{broken} of {plural(total, 'rule')} broken" if broken else holds
     beside = (f"{skipped} skipped" if skipped else "", plural(warns, "warning") if warns else "")
     return ", ".join(filter(None, (words, *beside)))

@@ -77,7 +77,7 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
     text = Path("reports/safe-gate.md").read_text("utf-8")
     open_ = re.sub("<details>.*</details>\n", "", text, flags=re.DOTALL)
     assert [line.strip() for line in open_.split("\n") if line][:-1] == [
-        "### ✅ SAFE Gate passed · the only rule holds",
+        "### ✅ SAFE Gate passed · 1 rule holds",
         "**Synthesis** · 2 cases: 0 unexpected failures, 0 expected, no labels",
         "SAFE v0 did not run: it has no input, so its rules do not apply: max-fail-labels.",
     ]
