@@ -67,7 +67,7 @@ _CLASS = re.compile(r"\{([a-z_]+)\}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[)\]]?\s+|[,;] (?=(?:please|try again|kindly)\b)", re.IGNORECASE)
 _ASCII = str.maketrans({"\u2019": "'", "\u2013": "-", "\u2014": "-", "\u2026": "..."})
 _REFERENCE = re.compile(
-    r" ?\((?:ref(?:erence)?|(?:error |incident |request |trace )?(?:code|id))\b[^()]{0,60}\)", re.IGNORECASE
+    r" ?\((?:ref(?:erence)?|(?:error |incident |request |trace )?(?:code|id))\b[:#\s]*[\w.-]{1,40}\s*\)", re.IGNORECASE
 )
 _UNSEEN = re.compile(
     r"[\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]+"
@@ -220,7 +220,7 @@ def _unanswered(value: Any) -> NoReply | None:
     has_failed = any(value.get(key) is False for key in body["succeeded"])
     if not has_failed and all(key.lower() not in body["replies"] for key, _ in held):
         return None
-    if not all(_is_nothing(one) or _is_bookkeeping(key, one, reason=has_failed) for key, one in held):
+    if not all(_is_nothing(one) or _is_bookkeeping(key, one, has_failed=has_failed) for key, one in held):
         return None
     return NoReply.BODY if has_failed else NoReply.EMPTY
 
@@ -238,12 +238,13 @@ def _is_nothing(value: Any) -> bool:
     return _first_seen(value) == len(value) if isinstance(value, str) else value in (None, [], {})
 
 
-def _is_bookkeeping(key: str, value: Any, *, reason: bool) -> bool:
-    """Return whether a scalar is a fact for programs, such as an id, or where asked the `reason` of a failure."""
+def _is_bookkeeping(key: str, value: Any, *, has_failed: bool) -> bool:
+    """Return whether a scalar is a fact for programs, such as an id, or a reason; of a failure, in any words for it."""
     data = _rule_data()
     if data["bookkeeping"].fullmatch(key):
         return not isinstance(value, str) or " " not in value
-    if not reason or key.lower() not in data["body"]["reasons"] or not isinstance(value, str):
+    reasons = data["body"]["reasons"] if has_failed else ("reason", "cause")
+    if key.lower() not in reasons or not isinstance(value, str):
         return False
     return len(value) <= _LONGEST_REASON and not value.endswith((".", "!", "?")) and not data["speaks"].search(value)
 

@@ -212,12 +212,11 @@ def folder_problems(pattern: str, matched: Iterable[FilePath]) -> Iterator[Probl
     """Yield a problem for each folder on the disk that a glob matches, if the glob ends in a suffix as files have.
 
     A folder stays as it is in a commit, against which a change that renames it must be judged, and if the glob matches
-    what is in it.
+    all that is in it.
     """
-    suffix, paths = Path(pattern).suffix, [path for path in matched if isinstance(path, Path)]
-    entered = {folder for path in paths for folder in path.parents}
-    for path in paths if suffix and not has_magic(suffix) else ():
-        if path not in entered and is_folder(path):
+    suffix, paths = Path(pattern).suffix, {path for path in matched if isinstance(path, Path)}
+    for path in sorted(paths) if suffix and not has_magic(suffix) else ():
+        if is_folder(path) and not all(one in paths or is_folder(one) for one in path.rglob("*")):
             words = f"is a folder; rename it, or name the files in it and the others in place of {pattern}"
             yield Problem(Place(display_path(path)), words, code=Code.UNREADABLE_FILE)
 

@@ -266,7 +266,7 @@ class Finding(NamedTuple):
     `news` says what is new since the baseline, and `before` is the evidence there, if there is one. `breaks` tells
     whether a broken rule counts it. `doubts` are the evidence that no metric or check can tell, such as a missing
     reply, and `doubts_break` tells whether a broken rule counts these. Cases to look at are counted by `causes` (what
-    is wrong) and by `groups` (the archetype or the tags).
+    is wrong) and by `groups` (the archetype or the tags). Rules on failures do not count it if it `ends_well`.
     """
 
     case_id: Untrusted
@@ -281,6 +281,7 @@ class Finding(NamedTuple):
     groups: tuple[str, ...] = ()
     doubts: tuple[Phrase, ...] = ()
     doubts_break: bool = False
+    ends_well: bool = False
 
 
 HELD = 200

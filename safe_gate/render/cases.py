@@ -100,8 +100,7 @@ def _marked(
     news = _news(evaluator, compared)
     for finding in findings:
         case_id, severity, what = finding.case_id.text, finding.severity, finding.what
-        has_doubts_only = severity is Severity.REVIEW and 0 < len(finding.doubts) == len(finding.evidence)
-        is_counted = not has_doubts_only and any(severity in counted.get(one, ()) for one in ("", *finding.groups))
+        is_counted = any(severity in counted.get(one, ()) for one in ("", *finding.groups)) and not finding.ends_well
         if case_id in waived:  # rules that ignore waivers name the cases they count
             severity, what, is_counted = Severity.REVIEW, f"{what}, waived", False
         since, before = news.get(case_id, ("", ()))

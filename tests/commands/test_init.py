@@ -260,6 +260,7 @@ def test_the_script_names_new_replies_under_labels_and_marks(safe_gate: SafeGate
         ('"turns": "all",', {}, ["1", "3"]),
         ('"turns": "all",', {"turns": "last"}, ["Old.", "3"]),
         ('// "turns": "all",\n', {}, ["Old.", "3"]),
+        ('/* "turns": "all" */ // "turns": "all"\n', {}, ["Old.", "3"]),
     ],
 )
 def test_the_script_records_the_replies_that_are_judged(

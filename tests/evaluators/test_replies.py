@@ -96,6 +96,7 @@ UNANSWERED = [
     {"response": "", "error": None},
     {"answer": None, "conversationId": "c-1", "latency_ms": 12, "model": "m"},
     {"choices": [], "usage": {"total_tokens": 0}},
+    {"output": [], "reason": "quota exceeded", "ok": True},
     {"candidates": [], "promptFeedback": {"blockReason": "SAFETY"}},
     {
         "type": "message",
@@ -109,7 +110,6 @@ ANSWERED = [
     {"reply": "", "note": "Breathe"},
     {"reply": "", "reason": "Rest a little."},
     {"message": "", "details": "Please stay on the line"},
-    {"output": [], "reason": "quota exceeded", "ok": True},
     {"reply": "", "model": "Rest a little"},
     {"message": "", "suggestions": ["Call 988"]},
     {"text": "", "options": [{"text": "Breathe"}]},

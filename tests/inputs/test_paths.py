@@ -47,7 +47,13 @@ def test_a_glob_names_what_a_shell_would() -> None:
 
 
 def test_a_folder_that_a_glob_of_files_matches_is_an_error(safe_gate: SafeGate) -> None:
-    of_folders = ("e/b.jsonl/part-00000", "b"), ("e/c.json/d.jsonl", "c"), ("f/x.jsonl/part.jsonl", "d")
+    of_folders = (
+        ("e/b.jsonl/part-00000", "b"),
+        ("e/c.json/d.jsonl", "c"),
+        ("f/x.jsonl/sub/part.jsonl", "d"),
+        ("g/x.jsonl/a.jsonl", "f"),
+        ("g/x.jsonl/b", "g"),
+    )
     for name, one in (("e/a.jsonl", "a"), *of_folders):
         Path(name).parent.mkdir(parents=True, exist_ok=True)
         write_cases(Path(name), turn(one))
@@ -62,6 +68,7 @@ def test_a_folder_that_a_glob_of_files_matches_is_an_error(safe_gate: SafeGate) 
         ("--safe-batch", "*.json", "c.json"),
         ("--safe-batch", "*", ""),
         ("--synthesis-cases", "../f/**/*.jsonl", ""),
+        ("--synthesis-cases", "../g/**/*.jsonl", "../g/x.jsonl"),
     ):
         ran = safe_gate("run", flag, f"e/{pattern}")
         assert (f"e/{folder}: {words}{pattern}\n" in ran.err) is bool(folder), pattern

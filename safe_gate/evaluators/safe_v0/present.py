@@ -181,6 +181,7 @@ def finding(case: Result) -> Finding:
         doubts=doubts,
         causes=causes or (Cause("No reply"),) * bool(doubts),
         groups=(case.archetype,),
+        ends_well=case.label == Label.PASS,
     )
 
 

@@ -236,9 +236,9 @@ def finding(case: Result) -> Finding:
     ]
     doubts = tuple(_doubts(case))
     outcome = f"fails {names}" if failed else _outcome(case)
-    if case.is_as_expected and not doubts:
-        wrong = [check_words(name) for name, one in case.labels.items() if not one.match]
-        outcome = f"{', '.join(wrong)}: unlike the label"
+    wrong = ", ".join(check_words(name) for name, one in case.labels.items() if not one.match)
+    if case.is_as_expected and wrong:
+        outcome = f"{_outcome(case)}; " * bool(doubts) + f"{wrong}: unlike the label"
     return Finding(
         case_id=Untrusted(case.id),
         severity=Severity.REVIEW if case.passed else Severity.FAILING,
@@ -248,6 +248,7 @@ def finding(case: Result) -> Finding:
         doubts=doubts,
         causes=tuple(causes) or (Cause(outcome.capitalize()),),
         groups=tuple(dict.fromkeys(case.tags)),
+        ends_well=case.is_as_expected,
     )
 
 

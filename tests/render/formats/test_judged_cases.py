@@ -136,6 +136,19 @@ def test_a_doubt_alone_is_no_error_if_the_rule_on_it_holds(safe_gate: SafeGate) 
     assert "case" not in outcomes(read(), "foreign")
 
 
+def test_a_doubt_beside_a_wrong_label_or_a_passing_negative_example_counts_for_its_rule(safe_gate: SafeGate) -> None:
+    foreign = turn("foreign", assistant="Je suis vraiment désolé pour cela.", expected={"topic_pivot": False})
+    negative = foreign | {"id": "negative", "tags": ["negative_example"], "expected": {}}
+    write_cases(Path("c.jsonl"), foreign, negative, turn("good"))
+    for rule, name, what in (
+        ("--min-label-accuracy", "foreign", "not English; topic pivot: unlike the label"),
+        ("--min-synthesis-pass-rate", "negative", "negative example passes"),
+    ):
+        assert safe_gate("run", "--synthesis-cases", "c.jsonl", rule, "1", "--max-not-english", "9", *ALL).code == 1
+        assert outcomes(read(), name)["case"] == f"failure: {what}"
+        assert [one["level"] for one in read().run["results"] if name in one["message"]["text"]] == ["error"]
+
+
 def test_a_waived_case_that_newly_has_no_reply_fails_as_a_whole(safe_gate: SafeGate) -> None:
     mute = turn("mute", checks=["agency_language"])
     for assistant, flags in ((GOOD, ["--report-dir", "old"]), ("", ["--baseline", "old/safe-gate.json"])):

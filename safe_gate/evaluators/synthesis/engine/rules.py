@@ -79,7 +79,8 @@ class Rule:
             rule = {**pack.get("learned", {}), **rule}
 
         def written(phrases: Iterable[str]) -> tuple[str, ...]:
-            return tuple(_inline_classes(phrase, own) for phrase in phrases) if own else tuple(phrases)
+            each = (own.get(one[1:-1], (one,)) if one[:1] == "{" else (one,) for one in phrases)
+            return tuple(_inline_classes(one, own) for one in chain.from_iterable(each)) if own else tuple(phrases)
 
         origin = rule.get("origin", "")
         inside, total = origin["learned"] if isinstance(origin, dict) else (0, 0)
@@ -110,11 +111,19 @@ class Rule:
 
 
 def _inline_classes(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
+    """Return a phrase with some classes written out. Raises ValueError if they name each other or are too long."""
     for _ in range(8 if classes and "{" in phrase else 0):
-        if not any(name in classes for name in _CLASS.findall(phrase)):
+        if classes.keys().isdisjoint(_CLASS.findall(phrase)):
             break
         phrase = _CLASS.sub(lambda c: "(" + "|".join(classes[c[1]]) + ")" if c[1] in classes else c[0], phrase)
+        if len(phrase) > _LONGEST_WRITTEN:
+            raise ValueError(f"has more than {_LONGEST_WRITTEN} characters with its word classes written out")
+    if not classes.keys().isdisjoint(_CLASS.findall(phrase)):
+        raise ValueError("names word classes that name each other")
     return phrase
+
+
+_LONGEST_WRITTEN = 100_000
 
 
 class Match(NamedTuple):

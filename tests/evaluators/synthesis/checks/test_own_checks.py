@@ -246,6 +246,17 @@ def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -
         assert weakened(safe_gate, changed) == found
 
 
+def test_a_rule_of_a_group_that_cancels_what_another_rule_finds_weakens_the_gate(safe_gate: SafeGate) -> None:
+    write_json("safe-gate.config.json", {"synthesis-cases": ["c.jsonl"], "rules": ["rules/*.json"]})
+    write_cases(Path("c.jsonl"), turn("one"))
+    write_packs(pack())
+    commit_here()
+    danger = pack("acme-danger", defines=None, rules=[rule("acme-danger", "using this app", "I stop using this app.")])
+    write_packs(danger | {"check": "crisis_support", "group": "danger", "field": "user"})
+    safe_gate("run", "--baseline", "HEAD")
+    assert ("acme-danger/one", "added") in [(one["id"], one["what"]) for one in report()["weakened"]["findings"]]
+
+
 def test_a_new_check_weakens_nothing_and_a_later_rule_in_its_favour_does(safe_gate: SafeGate) -> None:
     write_json("safe-gate.config.json", {"synthesis-cases": ["c.jsonl"]})
     write_cases(Path("c.jsonl"), turn("one", assistant="Please call us."))

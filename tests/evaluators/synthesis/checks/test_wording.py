@@ -192,6 +192,16 @@ def test_asking_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
     assert weakened(tag, own, must_contain=["exam"]) == []
 
 
+@pytest.mark.parametrize("kind", ["must_contain", "must_contain_any"])
+def test_words_that_negative_examples_lack_weaken_the_gate(safe_gate: SafeGate, kind: str) -> None:
+    write_cases(Path("c.jsonl"), case(reply="Ask a nurse.", tags=["negative_example", "crisis"]))
+    config(crisis={"must_contain": ["ask"]})
+    commit_here()
+    config(crisis={"must_contain": ["ask"]}, negative_example={kind: ["zebra"]})
+    assert run(safe_gate, flags=(*CONFIG, "--baseline", "HEAD", "--on-weakened", "fail")).code == 1
+    assert [one["field"] for one in report()["weakened"]["findings"]] == [f"negative_example.{kind}.zebra"]
+
+
 def test_the_first_words_of_which_a_reply_needs_one_weaken_nothing(safe_gate: SafeGate) -> None:
     none: dict[str, Any] = {"must_contain": ["ask"]}
     one, two = none | {"must_contain_any": ["nurse"]}, none | {"must_contain_any": ["nurse", "doctor"]}

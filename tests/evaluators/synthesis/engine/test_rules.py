@@ -55,6 +55,16 @@ def test_a_match_that_begins_with_a_line_break_stands_in_the_sentence_of_its_wor
     assert not found("That is all.\nThe refund arrives?", rule)
 
 
-def test_a_class_that_names_itself_ends() -> None:
-    rule = Rule.of({"id": "own/a", "phrase": "{a}"}, {"group": "pivot", "classes": {"a": ["{a}"]}})
-    assert [phrase.strip("()") for phrase in rule.phrases] == ["{a}"]
+@pytest.mark.parametrize(
+    ("members", "why"), [(["{a}"], "name each other"), (["x {a}"], "name each other"), (["{a} " * 10], "characters")]
+)
+def test_a_class_that_names_itself_is_refused(members: list[str], why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        Rule.of(
+            {"id": "own/a", "phrase": "{a} b"}, {"group": "pivot", "classes": {"a": [one.strip() for one in members]}}
+        )
+
+
+def test_a_class_of_a_pack_may_hold_the_start_of_a_clause() -> None:
+    rule = Rule.of({"id": "own/a", "phrase": "{a}"}, {"group": "pivot", "classes": {"a": ["^ zebra", "horse"]}})
+    assert rule.phrases == ("^ zebra", "horse")

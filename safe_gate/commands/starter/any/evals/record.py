@@ -116,7 +116,11 @@ def _replace_reply(case: dict[str, Any]) -> None:
 def _turns() -> str:
     """Return the setting `turns` of the config file beside this folder, which may have comments."""
     texts = (path.read_text("utf-8-sig") for path in FOLDER.parent.glob("safe*.config.json"))
-    return "all" if any(re.search(r'^(?!\s*//).*"turns"\s*:\s*"all"', one, re.MULTILINE) for one in texts) else "last"
+    bare = (_COMMENT.sub(lambda found: found[1] or "", one) for one in texts)
+    return "all" if any(re.search(r'"turns"\s*:\s*"all"', one) for one in bare) else "last"
+
+
+_COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
 
 
 def _text(answer: Any) -> str:
