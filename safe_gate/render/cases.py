@@ -199,7 +199,7 @@ def shown_cases(report: Report, parts: Iterable[ShownPart]) -> Iterator[ShownCas
         waivers.setdefault((waiver.case_id, waiver.kind), {})[waiver.name] = waiver
     for evaluator, part, section, _ in parts:
         compared, present = compared_part(report, evaluator.name), evaluator.present
-        changes = {one.id: one.change for one in compared.changes} if compared else {}
+        changes = {one.id: kind_of_change(one) for one in compared.changes} if compared else {}
         changes |= {one.id: NEW_CASE for one in compared.cases.added} if compared else {}
         findings = iter(section.findings)  # those of some cases, in the order of all
         finding = next(findings, None)

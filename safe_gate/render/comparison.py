@@ -29,12 +29,12 @@ from safe_gate.model.results import CaseResult, Finding, Phrase, Section, Severi
 NEWLY_FAILING = "newly failing"
 """The kind, and the news, of a case that newly fails."""
 
-_FAILS_BY_RULES, _FIXED_BY_RULES = "fails by today's rules", "fixed by today's rules"
+FAILS_BY_RULES, _FIXED_BY_RULES = "fails by today's rules", "fixed by today's rules"
 
 NEWS = {
     NEWLY_FAILING: NEWLY_FAILING,
     "still failing": "failing before",
-    _FAILS_BY_RULES: _FAILS_BY_RULES,
+    FAILS_BY_RULES: FAILS_BY_RULES,
 }
 """How a case to look at is labelled, by the kind of its change."""
 
@@ -49,7 +49,7 @@ def kind_of_change(change: Change) -> str:
     """Return how a case changed. Where only rules changed, its output did not, but it is still news."""
     was_passing, *_ = change.passed
     if change.change == "still failing" and was_passing:
-        return _FAILS_BY_RULES
+        return FAILS_BY_RULES
     return _FIXED_BY_RULES if change.change == "still passing" and not was_passing else change.change
 
 
@@ -89,7 +89,7 @@ def headline(comparison: Comparison) -> str:
     if not parts:
         return "no baseline yet"
     kinds = Counter(kind_of_change(change) for part in parts for change in part.changes)
-    by_rules = kinds[_FAILS_BY_RULES]
+    by_rules = kinds[FAILS_BY_RULES]
     optional = {
         "of them by today's rules alone": by_rules,
         f"{_FIXED_BY_RULES} alone": kinds[_FIXED_BY_RULES],
@@ -221,7 +221,7 @@ def _changed_finding(evaluator: Evaluator, change: Change, result: CaseResult) -
         what += ", protected"
     return Finding(
         case_id=Untrusted(change.id),
-        severity=Severity.FAILING if kind in (_FAILS_BY_RULES, NEWLY_FAILING) else Severity.REVIEW,
+        severity=Severity.FAILING if kind in (FAILS_BY_RULES, NEWLY_FAILING) else Severity.REVIEW,
         what=f"{what}: {', '.join(moved)}" if moved else what,
         evidence=tuple(evidence_of(evaluator, result)),
         before=tuple(evidence_of(evaluator, change.before)),

@@ -18,7 +18,7 @@ from safe_gate.model.problems import Place
 from safe_gate.model.report import Verdict
 from safe_gate.model.results import Explanation, Judgement, Severity
 from safe_gate.render.cases import NEW_CASE, WHOLE_CASE, ShownCase, ShownPart, compared_part
-from safe_gate.render.comparison import NEWLY_FAILING
+from safe_gate.render.comparison import FAILS_BY_RULES, NEWLY_FAILING
 from safe_gate.render.formats import judgement_message
 from safe_gate.render.untrusted import (
     LONGEST_REASON,
@@ -127,7 +127,7 @@ def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_Ranked]
 
 
 _STATES = {
-    **dict.fromkeys((NEWLY_FAILING, NEW_CASE), "new"),
+    **dict.fromkeys((NEWLY_FAILING, FAILS_BY_RULES, NEW_CASE), "new"),
     **dict.fromkeys(("worse", "better", "mixed", "fixed"), "updated"),
 }
 """SARIF section 3.27.24."""

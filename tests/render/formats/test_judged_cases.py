@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from safe_gate.model.results import Untrusted
 from safe_gate.render.untrusted import sarif, spreadsheet_cell, xml
-from tests.support.cases import BAD, GOOD, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, GOOD, SafeGate, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.formats import ALL, FORMULA, html, read
 from tests.support.judged_run import CHECKS, properties, waive
 from tests.support.safe_v0 import asking, saying
@@ -147,6 +147,18 @@ def test_a_doubt_beside_a_wrong_label_or_a_passing_negative_example_counts_for_i
         assert safe_gate("run", "--synthesis-cases", "c.jsonl", rule, "1", "--max-not-english", "9", *ALL).code == 1
         assert outcomes(read(), name)["case"] == f"failure: {what}"
         assert [one["level"] for one in read().run["results"] if name in one["message"]["text"]] == ["error"]
+
+
+def test_a_case_that_fails_by_todays_rules_alone_is_the_same_news_in_every_format(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("one", tags=["t"]))
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "old")
+    write_json("safe-gate.config.json", {"tags": {"t": {"must_contain": ["zebra"]}}})
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old/safe-gate.json", *ALL)
+    page, found, news = html(Path("reports/safe-gate.html").read_text("utf-8")), read(), "fails by today's rules"
+    assert news in ran.out
+    assert [page.cases[0]["news"], found.csv[0]["change"], found.jsonl[0]["change"]] == [news] * 3
+    assert properties(found, "one")["since-baseline"] == news
+    assert found.run["results"][0]["baselineState"] == "new"
 
 
 def test_a_waived_case_that_newly_has_no_reply_fails_as_a_whole(safe_gate: SafeGate) -> None:
