@@ -56,10 +56,9 @@ class Exchange(NamedTuple):
 class Imports(NamedTuple):
     """The output of `import` for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
 
-    `makes` is what the lines are. `fields` are those that a mapping may fill. `line`
-    makes a line of an exchange; its reply `is_parsed` if it is JSON text. A record may have the fields of `keeps`
-    itself: its line keeps them. `output` has the fields of a reply that is an object, each with whether a text of it
-    is parsed too.
+    `makes` is what the lines are. `fields` are those that a mapping may fill. `line` makes a line of an exchange; its
+    reply `is_parsed` if it is JSON text. A record may have the fields of `keeps` itself: its line keeps them. `output`
+    has the fields of a reply that is an object, each with whether a text of it is parsed too.
     """
 
     file: str

@@ -206,8 +206,9 @@ def _waivers_hold(found: Waivers, parts: Parts) -> RuleOutcome:
     )
     words = " and ".join(filter(None, faults))
     holds = f"{plural(len(found.applied), 'waiver')} in force, none expired or unused"
-    why = waivers.why_unused(unused, parts)
-    todo = f"{why}; correct or remove {'it' if len(unused) == 1 else 'them'}" if why else ""
+    todo = ""
+    if unused:
+        todo = f"{waivers.why_unused(unused, parts)}; correct or remove {'it' if len(unused) == 1 else 'them'}"
     in_force = {one.case_id for one in found.applied}
     named = dict.fromkeys(
         f"{one.case_id}, {one.kind} {one.name}" if one.case_id in in_force else one.case_id

@@ -114,31 +114,30 @@ def value_at(value: Any, path: str) -> Any:
     >>> value_at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), value_at({"A.b ": "y"}, "a.b")
     ('x', 'y')
     """
-    for step in _trail(value, path):
-        value = parse_embedded_json(value)[step]
-    return value
+    return _trail(value, path)[-1][1]
 
 
-def _trail(value: Any, path: str) -> list[Any]:
-    """Return the keys and indexes that a path leads along. Raises RefusedRecord if nothing is there."""
+def _trail(value: Any, path: str) -> list[tuple[Any, Any]]:
+    """Return the keys and indexes that a path leads along, each with its value. Raises RefusedRecord for nothing."""
     if isinstance(value, dict) and (key := _key(path, value)) is not None:
-        return [key]
-    found = list[Any]()
+        return [(key, value[key])]
+    found = list[tuple[Any, Any]]()
     for step in _STEP.sub(r".\1", path).strip(".").split("."):
         inner = parse_embedded_json(value)
         if isinstance(inner, dict) and (key := _key(step, inner)) is not None:
-            found.append(key)
+            value = inner[key]
+            found.append((key, value))
         elif isinstance(inner, list) and step.isdigit() and int(step) < len(inner):
-            found.append(int(step))
+            value = inner[int(step)]
+            found.append((int(step), value))
         else:
             raise RefusedRecord(f"has no field {path}; correct --map")
-        value = inner[found[-1]]
     return found
 
 
 def unused_beside(value: Mapping[str, Any], paths: Iterable[str], used: Collection[str]) -> Iterator[str]:
     """Yield words for what stands beside the places that paths lead to, inside the fields that are not `used`."""
-    trails = [_trail(value, path) for path in paths]
+    trails = [[key for key, _ in _trail(value, path)] for path in paths]
     for key in dict.fromkeys(trail[0] for trail in trails):
         if key not in used:
             yield from _beside(value[key], [trail[1:] for trail in trails if trail[0] == key], key)

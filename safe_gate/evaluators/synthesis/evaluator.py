@@ -124,13 +124,12 @@ class Settings(gate.Limits):
     def unset(cls, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
         """Return False for an entry that a tag's list does not have, and for a tag that is not optional.
 
-        Return None if there is no list yet, and one of its entries would be enough, unless the tag is of negative
-        examples: they pass by failing.
+        Return None if there is no list yet, and one of its entries would be enough.
         """
         if setting != "tags" or (len(part) != _TO_AN_ENTRY and part[-1] != "optional"):
             return None
         is_first = part[1].endswith("_any") and not (settings["tags"] or {}).get(part[0], {}).get(part[1])
-        return None if is_first and not is_negative([part[0]], "standard", SHIPPED) else False
+        return None if is_first else False
 
 
 def _imported_case(exchange: Exchange) -> JsonObject:

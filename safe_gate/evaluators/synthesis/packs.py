@@ -362,6 +362,8 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     teams = check_packs(own)
     strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}
     lets_pass = defaultdict[str, set[str]](set)
+    for group, check in chain(_cancelling_shipped(), _cancelling(teams)):
+        lets_pass[group].add(check)
     for group in IN_FAVOUR | (GROUPS.keys() - strict):
         lets_pass[group].add(GROUPS[group][0])
     for check, one in defined_checks(teams).items():
@@ -369,20 +371,26 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
         sides = {*_LOOSENS, "against"} if one["decides"] == "outweighs" else _LOOSENS
         for group in chain.from_iterable(one.get(side, ()) for side in sides):
             lets_pass[group].add(check)
-    for pack in (*shipped_packs(), *teams):
-        for rule in pack["rules"] if pack["group"] not in IN_FAVOUR else ():  # what such a rule finds may be cancelled
-            without = (group for group, wanted in rule.get("only_if", {}).items() if not wanted)
-            for group in (*rule.get("unless_message", ()), *without):
-                lets_pass[group].add(pack["check"])
-    for check, one in SHIPPED.items():
-        if one.get("misled_by"):
-            lets_pass["listed_number"].add(check)
     every = [(id_, PackFact(sha256, lets_pass[group])) for id_, group, sha256 in _digests_of_shipped()]
     for pack in teams:
         every += _definition_facts(pack) if "defines" in pack else ()
         digests = _digests_of_rules(pack)
         every += ((id_, PackFact(sha256, lets_pass[group])) for id_, group, sha256 in digests)
     return dict(every)
+
+
+def _cancelling(packs: Iterable[Pack]) -> Iterator[tuple[str, str]]:
+    """Yield the groups whose hits may cancel what rules find against a reply, each with the check of such a rule."""
+    for pack in (one for one in packs if one["group"] not in IN_FAVOUR):
+        for rule in pack["rules"]:
+            without = (group for group, wanted in rule.get("only_if", {}).items() if not wanted)
+            yield from ((group, pack["check"]) for group in (*rule.get("unless_message", ()), *without))
+
+
+@cache
+def _cancelling_shipped() -> frozenset[tuple[str, str]]:
+    by_numbers = (("listed_number", check) for check, one in SHIPPED.items() if one.get("misled_by"))
+    return frozenset(chain(_cancelling(shipped_packs()), by_numbers))
 
 
 @cache

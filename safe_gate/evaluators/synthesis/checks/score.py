@@ -343,16 +343,15 @@ def _result_of_hits(check: Check, hits: Hits, cancelled: tuple[Hit, ...], *, is_
 
 _ADDRESS = frozenset({"you", "your", "yourself"})
 _BACK = frozenset("he him his she her hers".split())
-_DEMONSTRATIVES = _BACK | frozenset("it its this that these those they them their theirs".split())
+_OTHERS = _BACK | {"they", "them", "their"}
+_DEMONSTRATIVES = _OTHERS | frozenset("it its this that these those theirs".split())
 _NO_NOUN = {"this": ("s", "ly", "ed"), "these": ("ly", "ed")}
 _ASKS = frozenset({"?", "please"})
 _ENOUGH_OF_ITS_OWN = 2
-_OTHERS = _BACK | frozenset({"they", "them", "their"})
 _SPEAKER = frozenset({"i", "me", "my"})
 _REQUESTS = frozenset((word, who) for word in ("can", "could", "may", "will", "would") for who in ("i", "we", "you"))
-_NO_REMARK = frozenset("? please not need want owe hate ai model".split()) | frozenset(
-    f"{vow}{end}" for vow in ("promise", "guarantee", "bet", "swear", "assure", "trust") for end in ("", "s", "d", "ed")
-)
+_VOWS = "promise promises promised guarantee guarantees guaranteed bet bets swear swears assure assures assured"
+_NO_REMARK = frozenset(f"? please not need want owe hate ai model {_VOWS} trust trusts trusted".split())
 _SHORT_REMARK = 15  # words
 _PERSONS = _ADDRESS | _SPEAKER | _OTHERS | {"we", "us", "our", "yours", "theirs"}
 

@@ -11,6 +11,7 @@ import json
 import re
 import subprocess
 import sys
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,7 @@ def _replace_reply(case: dict[str, Any]) -> None:
             message["content"] = _text(reply(messages[:place]))
 
 
+@cache
 def _turns() -> str:
     """Return the setting `turns` of the config file beside this folder, which may have comments."""
     texts = (path.read_text("utf-8-sig") for path in FOLDER.parent.glob("safe*.config.json"))
