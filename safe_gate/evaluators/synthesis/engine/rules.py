@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import Cache, Normalised
 from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, Walker, phrase_walker
-from safe_gate.evaluators.synthesis.engine.tokens import Reading, clause_end, clause_start
+from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Reading, clause_end, clause_start
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Hit
 
@@ -248,7 +248,7 @@ class Book:
 
     def _judge(self, words: Sequence[str], rule: Rule, start: int, end: int) -> RuleHit | None:
         """Return a rule's match in a sentence with what cancels it; nothing if what the rule asks for is missing."""
-        if rule.question is not None and rule.question != ("?" in words[end - 1 :]):
+        if rule.question is not None and rule.question != _is_asked(words, start, end):
             return None
         conditions = self._conditions.get(rule) or self._conditions_of(rule)
         if not conditions.stand(words, start, end):
@@ -297,6 +297,38 @@ class RuleHit(NamedTuple):
     by: str = ""
     beside: tuple[int, int] = (0, 0)
     span: tuple[int, int] | None = None
+
+
+def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
+    """Return whether tokens of a sentence are in a question.
+
+    They are not if only a clause behind them asks, and asks something of its own: "You will be fine, shall I come?".
+    """
+    if "?" not in words[end - 1 :]:
+        return False
+    clauses = [0, *(at + 1 for at, word in enumerate(words[:-1]) if word in BOUNDARY)]
+    if any(words[at] in _OPENS_QUESTION for at in clauses if at <= start):
+        return True
+    behind = (words[at : words.index("?", at)] for at in clauses if at >= end and "?" in words[at:])
+    return not any(map(_asks_anew, behind))
+
+
+def _asks_anew(words: Sequence[str]) -> bool:
+    """Return whether the words before a "?" are a question of their own or only "ok", not "is it" or "is that so"."""
+    if len(words) < 2:
+        return not _CONSENT.isdisjoint(words)
+    first, *others = words[1:] if words[0] in _LINKS else words
+    return first in _OPENS_QUESTION and len(others) > 1 and others[0] not in _BACK and _BELIEF.isdisjoint(others)
+
+
+_OPENS_QUESTION = frozenset(
+    "do does did is are was were am have has had can could will would shall should may might "
+    "what how who whose which when where want wanna fancy need care ready".split()
+)
+_CONSENT = frozenset("ok okay alright yeah yes".split())
+_LINKS = frozenset("and so but now then".split())
+_BACK = frozenset("that this it so not".split())
+_BELIEF = frozenset("think thinking say saying said believe mean sure afraid fear true right sound".split())
 
 
 def _duplicate_wordings(text: Normalised, reading: Reading, numbers: Set[int]) -> dict[int, str]:
