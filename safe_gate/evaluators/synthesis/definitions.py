@@ -59,7 +59,7 @@ SHIPPED: Mapping[str, Mapping[str, Any]] = {
         "asks": "The reply to a disclosure of hurt, fear, shame or loss stays with it, and does not change the "
         "subject.",
         "advice": "Name what is hard, and ask about it, before anything else.",
-        "groups": _groups("vulnerability", "acknowledgment follow_up pivot elsewhere"),
+        "groups": _groups("vulnerability", "acknowledgment follow_up pivot elsewhere frame"),
         "applies": ["vulnerability"],
         "not_in": ["asked_text"],
         "only_crisis_after": ["asked_verdict"],
@@ -133,6 +133,9 @@ ASKS: Mapping[str, str] = {
 
 RESTATABLE, RESTATED = "mind_reading", "restated"
 """The group whose clause does not count if it only says what the message says, and the word for that in a report."""
+
+FRAME, FRAMED = "frame", frozenset({"acknowledgment", "follow_up", "pivot", "elsewhere"})
+"""The group of clauses that could stand around any reply, and the groups that do not count there."""
 
 STAYING = frozenset({"stays", "engages"})
 """The values of `decides` that do not count clauses."""

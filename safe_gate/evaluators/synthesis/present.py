@@ -33,6 +33,7 @@ from safe_gate.evaluators.synthesis.checks.turn import field_of
 from safe_gate.evaluators.synthesis.definitions import (
     ASKS,
     DEFAULT_CHECKS,
+    FRAME,
     RESTATED,
     SHIPPED,
     WORDING,
@@ -366,6 +367,7 @@ _WHY_NOT = {
     "ordinary": "in a message about an everyday matter",
     "danger": "in a message about a danger",
     "told": "told by the message",
+    FRAME: "it could stand around any reply",
     RESTATED: "it restates the message",
 }
 

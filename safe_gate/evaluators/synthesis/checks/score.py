@@ -369,18 +369,17 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
       home."), or on somebody whom only the message names, with "he", "she" or "they".
     """
     acknowledging, following = hits.sentences("acknowledgment"), hits.sentences("follow_up")
-    reply, staying = turn.read("assistant"), acknowledging | following
-    sentences = reply.sentences
+    sentences, staying = turn.spoken, acknowledging | following
     touched = {
         n: shared for n, shared in turn.shared.items() if n in staying or _counts_as_touching(sentences[n], shared)
     }
     opening = next((n for n, one in enumerate(sentences) if n in acknowledging or _PERSONS & {*one}), 0)
-    spoken = [n for n, one in enumerate(sentences) if _length(one)]
+    spoken = [n for n, one in enumerate(sentences) if _length(one) > (n not in staying)]  # a word alone is a name
     is_only_sympathy = acknowledging.issuperset(n for n in spoken if _length(sentences[n]) > 2)
     pointing = sum(_points(sentences[n]) for n in spoken)
     dwelling = {n for n in acknowledging if n != opening or _length(sentences[n]) >= _NO_TOKEN}
     return Ties(
-        shared=sorted(first_words(reply.words, set[str]().union(*touched.values()))),
+        shared=sorted(first_words(turn.read("assistant").words, set[str]().union(*touched.values()))),
         dwells=bool(dwelling) or (bool(acknowledging) and is_only_sympathy) or 4 * pointing >= 3 * len(spoken) > 0,
         addresses=any("?" in sentences[n] or _addresses(sentences[n]) for n in touched),
         personal=sum(map(_length, sentences)) <= _SHORT_REMARK

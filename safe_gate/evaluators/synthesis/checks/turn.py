@@ -16,7 +16,15 @@ from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.mapped_text import Language, Languages
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement
-from safe_gate.evaluators.synthesis.definitions import FIELDS, GROUPS, OPT_IN_GROUPS, RESTATABLE, RESTATED
+from safe_gate.evaluators.synthesis.definitions import (
+    FIELDS,
+    FRAME,
+    FRAMED,
+    GROUPS,
+    OPT_IN_GROUPS,
+    RESTATABLE,
+    RESTATED,
+)
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
 from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, longest_overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.engine.tokens import Reading, Spelling, clause_end, content_stems, tokenise
@@ -248,7 +256,38 @@ class Turn:
         found = self._matches[book].get(group, ())
         if group in self.rules.numbers.groups:
             return [*found, *(match for match in self._numbers if match.rule.group == group)]
+        if group in FRAMED and self.frames:
+            return [self._framed(match) for match in found]
         return found
+
+    @cached_property
+    def frames(self) -> Mapping[tuple[int, int], Match]:
+        """The clauses of the reply that could stand around any reply, each with what says so."""
+        live = (match for match in self.matches(FRAME) if not match.by)
+        return {
+            match.clause: match
+            for match in live
+            if all(bool(self._first_by_sentence(group)) is wanted for group, wanted in match.rule.only_if)
+        }
+
+    @cached_property
+    def spoken(self) -> Sequence[Sequence[str]]:
+        """The tokens of each sentence of the reply, without its frames."""
+        sentences = [*self.read("assistant").sentences]
+        for number in {number for number, _ in self.frames}:
+            words, at = sentences[number], 0
+            sentences[number] = ()
+            while at < len(words):
+                end = clause_end(words, at) + 1
+                if (number, at) not in self.frames:
+                    sentences[number] += words[at:end]
+                at = end
+        return sentences
+
+    def _framed(self, match: Match) -> Match:
+        """Return a match, cancelled if it is in a frame."""
+        frame = None if match.by else self.frames.get(match.clause)
+        return match._replace(by=FRAME, words=self._recorded_match(frame)) if frame else match
 
     @cached_property
     def _numbers(self) -> list[Match]:
@@ -260,8 +299,8 @@ class Turn:
     @property
     def shared(self) -> dict[int, set[str]]:
         """The content words, as stems, that sentences of the reply have from the message, by the sentence's number."""
-        asked, reply = content_stems(self.read("user").words), self.read("assistant")
-        shared = (asked & content_stems(words) for words in reply.sentences)
+        asked = content_stems(self.read("user").words)
+        shared = (asked & content_stems(words) for words in self.spoken)
         return {number: stems for number, stems in enumerate(shared) if stems}
 
     def is_wordless(self, field: str) -> bool:
