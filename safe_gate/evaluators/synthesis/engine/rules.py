@@ -352,7 +352,11 @@ class _Conditions(NamedTuple):
         return not after or after.beginning(words, end) is not None
 
     def cancel(self, words: Sequence[str], clause: int, start: int, end: int) -> tuple[str, tuple[int, int]]:
-        """Return what cancels a match in a clause of a sentence, and its tokens; "" if nothing does."""
+        """Return what cancels a match in a clause of a sentence, and its tokens; "" if nothing does.
+
+        What stands before "but" or "and I know" does not: "I can't promise much but you'll be fine" is a promise.
+        """
+        clause = next((at + 1 for at in range(start - 1, clause, -1) if _turns(words, at)), clause)
         for name, phrases in self.cancelled_by:
             if found := phrases.first(words, clause, start):
                 return name, (found.start, found.end)
@@ -371,6 +375,15 @@ class _Conditions(NamedTuple):
             if found:
                 return "unless", (found.start, found.end)
         return "", (0, 0)
+
+
+def _turns(words: Sequence[str], at: int) -> bool:
+    """Return whether a token begins a statement of its own within a clause."""
+    vouches = words[at : at + 2] == ("and", "i") and not _VOUCHES.isdisjoint(words[at + 2 : at + 3])
+    return vouches or words[at] == "but"
+
+
+_VOUCHES = frozenset("know promise guarantee bet swear".split())
 
 
 def rule_faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
