@@ -25,7 +25,9 @@ COMMAND = Command(
     arguments={
         "sources": texts("SOURCE", "files or globs of what other tools recorded", "+"),
         "--out": text("PATH", "write the cases to this file, as JSONL; - is standard output"),
-        "--update": text("CASES", "in place of --out: replace the replies in this file of cases, and nothing else"),
+        "--update": text(
+            "CASES", "in place of --out: replace the replies and verdicts in this file of cases, nothing else"
+        ),
         "--from": text("FORMAT", "the format; default: detected", dest="format", default="auto"),
         "--map": texts(
             "FIELD=PATH",
@@ -112,6 +114,7 @@ def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
         (update.gone, "Gone from the recording, so with their old replies"),
         (update.unlike, "Recorded with another message, so with their old replies"),
         (update.labelled, "Changed under labels, which to check"),
+        (update.unjudged, "Changed, so without their old verdicts"),
         (update.unfit, f"No longer valid, as safe-gate validate {file} says"),
     ):
         if ids:

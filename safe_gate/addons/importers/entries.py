@@ -39,6 +39,7 @@ BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].inpu
 
 _LONGEST_ID = 180  # leaves room for the number of a sample
 _MOST_DIGITS = 9  # of a context
+_VERDICTS = "judged"
 
 
 @record
@@ -201,8 +202,9 @@ class Update:
 
     After that `recorded` holds the entries whose ids no case has. `gone` are ids of cases without a recorded reply, and
     `unlike` those with another message than the recording, an error unless the update `is_lenient`. Of the changed
-    cases, those with labels are `labelled`: the labels were given to the old reply. Those that are not valid any more,
-    such as with marks that quote the old reply, are `unfit`.
+    cases, those with labels are `labelled`: the labels were given to the old reply. Those that lose their old verdicts,
+    since the recording has none, are `unjudged`. Those that are not valid any more, such as with marks that quote the
+    old reply, are `unfit`.
     """
 
     request: Request
@@ -213,6 +215,7 @@ class Update:
     gone: list[str] = field(default_factory=list)
     unlike: list[str] = field(default_factory=list)
     labelled: list[str] = field(default_factory=list)
+    unjudged: list[str] = field(default_factory=list)
     unfit: list[str] = field(default_factory=list)
     problems: Problems = field(default_factory=Problems)
 
@@ -266,22 +269,32 @@ class Update:
         other: dict[Keys, Any] = {
             path: reply for (path, before), reply in zip(old, new, strict=True) if before != reply
         }
+        before = case.get(_VERDICTS, {})
+        verdicts = entry.get(_VERDICTS, {} if other else before)
+        if other and case.keys() & {"expected", "marks"}:
+            self.labelled.append(id_)
+        if before and not verdicts:
+            self.unjudged.append(id_)
+        if verdicts != before:
+            other[_VERDICTS,] = verdicts
         if not other:
             return text
         self.changed += 1
         bare = text.removeprefix("\ufeff")
         changed = _replace_values(bare, other)
-        if case.keys() & {"expected", "marks"}:
-            self.labelled.append(id_)
         if any(True for _ in EVALUATORS[self.request.evaluator].faults(parse(changed))):
             self.unfit.append(id_)
         return text[: len(text) - len(bare)] + changed
 
 
 def _replace_values(line: str, values: dict[Keys, Any]) -> str:
-    """Return a line of JSON with other values at some paths, escaped as the line is."""
+    """Return a line of JSON with other values at some paths, escaped as the line is. A key that it lacks comes last."""
     ascii_only = line.isascii() and "\\u" in line
-    for path, start in reversed([one for one in offsets(line) if one[0] in values]):
+    found = [one for one in offsets(line) if one[0] in values]
+    for (key,) in values.keys() - dict(found):
+        end = line.rindex("}")
+        line = f"{line[:end]}, {json.dumps(key)}: {to_json_line(values[key,], ascii_only=ascii_only)}{line[end:]}"
+    for path, start in reversed(found):
         end = _decoder.raw_decode(line, start)[1]
         line = line[:start] + to_json_line(values[path], ascii_only=ascii_only) + line[end:]
     return line

@@ -64,6 +64,25 @@ def test_labels_and_marks_of_the_old_reply_are_named(safe_gate: SafeGate) -> Non
     assert safe_gate("validate", "cases.jsonl").code == 3
 
 
+def test_verdicts_come_with_the_reply_that_they_are_of(safe_gate: SafeGate) -> None:
+    def cases(*fields: dict[str, Any]) -> list[dict[str, Any]]:
+        return [{"id": id_, "user": "Hi"} | one for id_, one in zip("abcde", fields, strict=True)]
+
+    good, bad = ({"judged": {"tone": {"passed": passed, "by": "j-\u00e9"}}} for passed in (True, False))
+    same, other = {"assistant": "Hello."}, {"assistant": "Go away."}
+    write("cases.jsonl", *cases(same | good, same | good, same, same | good, same | good))
+    write("in.jsonl", *cases(other | bad, other, other | bad, same, same | bad))
+    told = updated(safe_gate)
+    assert told == ["Updated: cases.jsonl, 4 of 5 cases changed", "Changed, so without their old verdicts: 1 (b)"]
+    assert values("cases.jsonl") == cases(other | bad, other | {"judged": {}}, other | bad, same | good, same | bad)
+    write("o.jsonl", {"test_id": "a", "output": OUTPUT | {"summary": "Old."}} | good)
+    write("in.jsonl", {"id": "a", "output": OUTPUT})
+    assert "Changed, so without their old verdicts: 1 (a)" in updated(
+        safe_gate, "--evaluator", "safe_v0", path="o.jsonl"
+    )
+    assert values("o.jsonl") == [{"test_id": "a", "output": OUTPUT, "judged": {}}]
+
+
 def test_another_message_is_never_given_a_reply(safe_gate: SafeGate) -> None:
     write("cases.jsonl", *({"id": id_, "user": "Hi", "assistant": "Old."} for id_ in "ab"))
     before = Path("cases.jsonl").read_bytes()
