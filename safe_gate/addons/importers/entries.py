@@ -271,7 +271,7 @@ class Update:
         }
         before = case.get(_VERDICTS, {})
         verdicts = entry.get(_VERDICTS, {} if other else before)
-        if other and case.keys() & {"expected", "marks"}:
+        if other and any({"expected", "marks"} & one.keys() for one in (case, *case.get("messages", ()))):
             self.labelled.append(id_)
         if before and not verdicts:
             self.unjudged.append(id_)

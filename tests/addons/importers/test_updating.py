@@ -62,6 +62,9 @@ def test_labels_and_marks_of_the_old_reply_are_named(safe_gate: SafeGate) -> Non
     assert "No longer valid, as safe-gate validate cases.jsonl says: 1 (b)" in told
     assert values("cases.jsonl") == [one | {"assistant": "You choose."} for one in cases]
     assert safe_gate("validate", "cases.jsonl").code == 3
+    write("cases.jsonl", {"id": "a", "messages": [*EARLIER[:1], EARLIER[1] | label, *TURNS], "turns": "all"})
+    write("in.jsonl", {"id": "a", "messages": [*EARLIER, TURNS[0], TURNS[1] | {"content": "It is lost."}]})
+    assert "Changed under labels, which to check: 1 (a)" in updated(safe_gate)
 
 
 def test_verdicts_come_with_the_reply_that_they_are_of(safe_gate: SafeGate) -> None:
