@@ -164,6 +164,12 @@ def prompt_of_line(entry: JsonObject) -> Sequence[str]:
     return ["\n\n".join(content_text(one["content"])[0] or "" for one in some) for some in runs]
 
 
+def _system_of_line(entry: JsonObject) -> Sequence[str | None]:
+    """Return the system messages in a line."""
+    messages = entry.get("messages", ())
+    return [content_text(one["content"])[0] for one in messages if one["role"] == "system"]
+
+
 def replies_of_line(entry: JsonObject) -> Sequence[tuple[tuple[str | int, ...], Any]]:
     """Return each reply in a line with its path; of parts of a text, the text."""
     messages = entry.get("messages")
@@ -259,7 +265,9 @@ class Update:
             self.gone.append(id_)
             return text
         old, new = replies_of_line(case), [reply for _, reply in replies_of_line(entry)]
-        if prompt_of_line(case) != prompt_of_line(entry) or len(old) != len(new):
+        systems = [_system_of_line(one) for one in (case, entry)]
+        is_other = all(systems) and systems[0] != systems[1]
+        if is_other or prompt_of_line(case) != prompt_of_line(entry) or len(old) != len(new):
             self.unlike.append(id_)
             if not self.is_lenient:
                 words = "has another message than the recording has under this id; give the recording another id"
