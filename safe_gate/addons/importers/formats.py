@@ -294,7 +294,7 @@ _ATTACHMENT = "attachment://"
 
 
 def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
-    """Yield each choice of a sample. Epochs are samples of one prompt."""
+    """Yield each choice of a sample; its messages, if they go on after it. Epochs are samples of one prompt."""
     value = record.value
     if record.is_header or "input" not in value:
         seen["status"] = value.get("status")
@@ -306,22 +306,32 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
         _resolve_attachments(value.get(name), attachments, room) for name in ("input", "output", "messages")
     )
     asked = [Message("user", given)] if isinstance(given, str) else read_side(given, "user")
-    told = read_messages(messages) if messages else []
-    reply = find_reply(told) if told else None
-    told = [one for one in told if one is not reply]
+    whole = read_messages(messages) if messages else []
+    keys = [one.get("id") or one for one in messages] if isinstance(messages, list) else []
+    reply = find_reply(whole) if whole else None
+    told = [one for one in whole if one is not reply]
     if any(one.role == "assistant" and not one.is_empty for one in (*asked, *told)):  # other turns follow the input
         asked = told or asked
     else:
         asked = [*(one for one in told if one.role != "user"), *asked]
     fields = output if isinstance(output, dict) else {}
-    choices = fields.get("choices") or [{"message": {"role": "assistant", "content": fields.get("completion") or None}}]
-    aside = unused_side_fields(fields, "output", ("choices", "completion"))
-    for choice in choices if isinstance(choices, list) else [choices]:
+    completion = fields.get("completion") or None  # also the answer that an agent submitted
+    choices = fields.get("choices") or [{"message": {"role": "assistant", "content": completion}}]
+    for index, choice in enumerate(choices if isinstance(choices, list) else [choices]):
         held = choice if isinstance(choice, dict) else {}
-        message, beside = held.get("message"), unused_side_fields(held, "output", ("message",))
-        said = read_messages(message) if is_message(message) else []
+        message: Any = held.get("message") if is_message(held.get("message")) else {}
+        said = read_messages(message) if message else []
+        if said and said[0].is_empty and not index and isinstance(completion, str):
+            said = [said[0]._replace(text=completion, is_empty=not completion.strip())]
+        is_told = index or (said and said[0].text == completion)
+        aside = unused_side_fields(fields, "output", ("choices", "completion" if is_told else ""))
+        aside += unused_side_fields(held, "output", ("message",))
+        key = message.get("id") or message
+        later = whole[keys.index(key) + 1 :] if key in keys else ()
+        is_old = any(one.role == "user" or (one.role == "assistant" and not one.is_empty) for one in later)
+        before, after = ([], [*aside, *whole]) if is_old else ([*aside, *asked], said)
         used = ("epoch", "input", "messages", "output", "attachments")
-        yield Sample([*aside, *beside, *asked], said, used, extra={"x_epoch": value.get("epoch")})
+        yield Sample(before, after, used, extra={"x_epoch": value.get("epoch")})
 
 
 def _resolve_attachments(value: Any, attachments: Value, room: list[int]) -> Any:

@@ -9,7 +9,19 @@ from typing import Any
 import pytest
 
 from tests.support.cases import Patch, SafeGate
-from tests.support.importing import ASK, FIXTURES, exchanges, imported, left_out, refusal, said, write
+from tests.support.importing import (
+    ASK,
+    EARLIER,
+    FIXTURES,
+    REPLY,
+    TURNS,
+    exchanges,
+    imported,
+    left_out,
+    refusal,
+    said,
+    write,
+)
 
 INVOICE, LATE = "Where do I find my invoice?", "My parcel is late and I am upset."
 
@@ -67,6 +79,28 @@ def test_what_an_output_holds_besides_the_reply_is_left_out_and_listed(safe_gate
     sample = {"id": "a", "epoch": 1, "input": ASK, "output": {"completion": "Yes.", "choices": [choice], "note": "x"}}
     write("log.json", {"status": "success", "eval": {}, "samples": [sample]})
     expected = [f'the field "{name}" of the output (1 record)' for name in ("note", "stop_reason")]
+    assert left_out(safe_gate, "log.json") == expected
+
+
+@pytest.mark.parametrize("ids", [("m0", "m1", "m2", "m3"), ()])
+def test_an_output_that_messages_follow_is_no_second_reply(safe_gate: SafeGate, ids: tuple[str, ...]) -> None:
+    talk = [one | {"id": id_} for one, id_ in zip((*EARLIER, *TURNS), ids, strict=True)] if ids else [*EARLIER, *TURNS]
+    output = {"choices": [{"message": talk[1]}]}
+    one = {"epoch": 1, "input": EARLIER[0]["content"], "output": output}
+    samples = [one | {"id": "goes-on", "messages": talk}, one | {"id": "asks", "messages": talk[:3]}]
+    write("log.json", {"status": "success", "eval": {}, "samples": samples})
+    assert "asks: ends with a message of the user; expected a reply" in refusal(safe_gate, "log.json")
+    (case,) = imported(safe_gate, "log.json", "--skip-invalid")
+    assert case == {"id": "goes-on", "messages": [*EARLIER, *TURNS], "x_epoch": 1}
+
+
+def test_an_answer_that_an_agent_submits_is_its_reply(safe_gate: SafeGate) -> None:
+    call = {"role": "assistant", "content": "", "tool_calls": [{"function": "submit"}]}
+    outputs = [{"completion": "Yes.", "choices": [{"message": one}]} for one in (call, TURNS[1])]
+    samples = [{"id": str(n), "epoch": 1, "input": ASK, "output": one} for n, one in enumerate(outputs)]
+    write("log.json", {"status": "success", "eval": {}, "samples": samples})
+    assert exchanges(imported(safe_gate, "log.json")) == [("0", ASK, "Yes."), ("1", ASK, REPLY)]
+    expected = ["calls and answers of tools (1 record)", 'the field "completion" of the output (1 record)']
     assert left_out(safe_gate, "log.json") == expected
 
 
