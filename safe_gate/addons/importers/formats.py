@@ -14,7 +14,16 @@ from typing import Any
 
 from safe_gate.addons.importers import promptfoo
 from safe_gate.addons.importers.fields import IDS, KEPT, has_known_fields, read_row, with_input
-from safe_gate.addons.importers.files import MOST_BYTES, LeftOut, Record, RefusedRecord, has_value, id_text, parse_json
+from safe_gate.addons.importers.files import (
+    MOST_BYTES,
+    LeftOut,
+    Record,
+    RefusedRecord,
+    error_text,
+    has_value,
+    id_text,
+    parse_json,
+)
 from safe_gate.addons.importers.messages import (
     Message,
     Messages,
@@ -300,6 +309,8 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
         seen["status"] = value.get("status")
         return
     seen["has_samples"] = True
+    if error := error_text(value.get("error")):
+        raise RefusedRecord(f"is an error: {error}")
     attached, room = value.get("attachments"), [MOST_BYTES]
     attachments = attached if isinstance(attached, dict) else {}
     given, output, messages = (
@@ -387,6 +398,7 @@ _OF_TOOLS = (
         detects=lambda record: record.is_header and bool(record.name),
         paths=("samples",),
         ids=("id",),
+        error="",
         reply="output.choices[0].message.content",
         ending=_inspect_ending,
     ),

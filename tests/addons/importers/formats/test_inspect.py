@@ -144,6 +144,16 @@ def test_a_log_without_samples_is_named_as_such(safe_gate: SafeGate, lacking: di
         assert f"{name}: has no samples; write" in refusal(safe_gate, name)
 
 
+def test_a_log_of_a_run_that_broke_off_has_one_problem(safe_gate: SafeGate) -> None:
+    header = {"status": "error", "eval": {}, "error": {"message": "boom", "traceback": "..."}}
+    write("log.json", header | {"samples": log()["samples"]})
+    archive(samples() | {"header.json": header})
+    for name in ("log.json", "log.eval"):
+        err = refusal(safe_gate, name)
+        assert f'{name}: has the status "error", so samples may be missing; expected "success"' in err
+        assert "1 problem;" in err
+
+
 def test_an_archive_that_expands_too_far_is_refused(safe_gate: SafeGate) -> None:
     with (
         zipfile.ZipFile("log.eval", "w", zipfile.ZIP_DEFLATED) as archive,
