@@ -18,7 +18,15 @@ from itertools import takewhile
 from typing import Any
 
 from safe_gate.addons.importers.files import LeftOut, Record, RefusedRecord, RepeatedColumn, error_text, id_text
-from safe_gate.addons.importers.messages import ASKED, Message, Messages, Sample, read_side, unused_side_fields
+from safe_gate.addons.importers.messages import (
+    ASKED,
+    Message,
+    Messages,
+    Sample,
+    parse_embedded_json,
+    read_side,
+    unused_side_fields,
+)
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]
@@ -28,6 +36,8 @@ _COLUMN = re.compile(r"\[([^\]]*+)\] (.+)", re.DOTALL)
 _FILE = re.compile(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
 _VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+_CHAT = re.compile(r'- role:|\[?\s*\{\s*"')  # how a prompt in YAML or JSON begins
+_CUT = (".md: ", ".j2: ")  # of the prompt in such a file, the column has the first 50 characters
 _USED = tuple("prompt promptId promptIdx provider vars testCase description response error failureReason".split())
 
 
@@ -150,7 +160,9 @@ def _render_prompt(label: str, given: Mapping[str, Any]) -> Messages | None:
     file = _FILE.match(label)
     template = label[file.end() :] if file else label
     used = _VARIABLE.findall(template)
-    if _TEMPLATE.search(_VARIABLE.sub("", template)) or not {*used} <= given.keys():
+    is_cut = bool(used and file and file[0].endswith(_CUT))
+    is_cut |= bool(_CHAT.match(template)) and parse_embedded_json(template) is template
+    if is_cut or _TEMPLATE.search(_VARIABLE.sub("", template)) or not {*used} <= given.keys():
         return None
     if not used:
         said = [one for name, one in given.items() if len(given) == 1 or name.lower() in ASKED]

@@ -148,7 +148,13 @@ def test_an_error_beside_an_output_counts_and_what_else_is_in_a_response_is_name
     assert 'the field "finishReason" of the response (1 record)' in left_out(safe_gate, "r.json", "--skip-invalid")
 
 
-@pytest.mark.parametrize("columns", ["a,b,[x] named", "a,b,[x] {{ a | upper }} {{b}}", "a,b,[x] {{c}}"])
+CUT = [
+    'a,message,"[x] p.md: Say {{a}}, and then..."',
+    'a,message,"[x] p.yaml: [{""role"":""user"",""content"":""{{a}}"',
+]
+
+
+@pytest.mark.parametrize("columns", ["a,b,[x] named", "a,b,[x] {{ a | upper }} {{b}}", "a,b,[x] {{c}}", *CUT])
 def test_a_prompt_that_the_csv_does_not_hold_is_not_made_up(safe_gate: SafeGate, columns: str) -> None:
     Path("r.csv").write_text(f"{columns},{GRADES}\n1,2,Yes.,PASS,1,,,\n", "utf-8")
     assert "import the JSON of promptfoo" in refusal(safe_gate, "r.csv")
