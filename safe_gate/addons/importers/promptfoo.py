@@ -23,7 +23,9 @@ from safe_gate.addons.importers.messages import (
     Message,
     Messages,
     Sample,
+    are_messages,
     parse_embedded_json,
+    prompt_of,
     read_side,
     unused_side_fields,
 )
@@ -70,13 +72,20 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOu
         raise RefusedRecord(f"is an error: {error}", id_=id_)
     if not isinstance(raw, str):
         raise RefusedRecord("has no prompt; expected text in prompt.raw", id_=id_)
+    if raw.lstrip().startswith("- role:"):
+        words = "has a chat in YAML in its prompt; write it as JSON, or name both sides with --map"
+        raise RefusedRecord(words, id_=id_)
     provider = value.get("provider")
     name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
     data = test.get("metadata")
     rest = {key: one for key, one in data.items() if key != "testCaseId"} if isinstance(data, dict) else data
     aside = unused_side_fields(response, "response", ("output", "error"))
     aside += unused_side_fields({**test, "metadata": rest}, "test", ("description", "vars"))
-    yield _sample(id_, [*aside, *read_side(raw, "user")], reply, name, _USED)
+    inner = parse_embedded_json(raw)
+    body = inner if isinstance(inner, dict) else {}
+    is_body = are_messages(body.get("messages")) or isinstance(body.get("contents"), list)
+    asked = prompt_of(body) if is_body else read_side(raw, "user")
+    yield _sample(id_, [*aside, *asked], reply, name, _USED)
 
 
 def _sample(id_: str, prompt: Messages, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample | RefusedRecord:

@@ -1,6 +1,7 @@
 """Results of promptfoo."""
 
 import csv
+import json
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,10 @@ import pytest
 
 from tests.support.cases import SafeGate
 from tests.support.importing import (
+    ASK,
     FIXTURES,
     REPLY,
+    TURNS,
     exchanges,
     imported,
     left_out,
@@ -158,6 +161,17 @@ CUT = [
 def test_a_prompt_that_the_csv_does_not_hold_is_not_made_up(safe_gate: SafeGate, columns: str) -> None:
     Path("r.csv").write_text(f"{columns},{GRADES}\n1,2,Yes.,PASS,1,,,\n", "utf-8")
     assert "import the JSON of promptfoo" in refusal(safe_gate, "r.csv")
+
+
+def test_a_prompt_that_is_the_body_of_a_request_is_its_messages(safe_gate: SafeGate) -> None:
+    parts = [{"role": "user", "parts": [{"text": ASK}]}]
+    bodies = {"system": "Be kind.", "messages": TURNS[:1]}, {"contents": parts, "generationConfig": {}}
+    raws = *map(json.dumps, bodies), '{"a": 1} is what?', "- role: system\n  content: Be kind.\n"
+    write("r.json", promptfoo(*(result(n, "a", {"output": REPLY}, prompt={"raw": raw}) for n, raw in enumerate(raws))))
+    err = refusal(safe_gate, "r.json")
+    assert "t3: has a chat in YAML in its prompt; write it as JSON, or name both sides with --map\n" in err
+    assert [case["user"] for case in imported(safe_gate, "r.json", "--skip-invalid")] == [ASK, ASK, raws[2]]
+    assert 'the field "system" of the input (1 record)' in left_out(safe_gate, "r.json", "--skip-invalid")
 
 
 def test_version_2_has_no_test_case(safe_gate: SafeGate) -> None:
