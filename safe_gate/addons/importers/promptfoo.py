@@ -38,6 +38,7 @@ _COLUMN = re.compile(r"\[([^\]]*+)\] (.+)", re.DOTALL)
 _FILE = re.compile(r"\S+\.[a-z0-9]+: ")  # before a prompt that is read from a file
 _VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
+_NO_PROMPT, _NO_OUTPUT = "[prompt stripped]", "[output stripped]"  # where the environment says to strip them
 _CHAT = re.compile(r'- role:|\[?\s*\{\s*"')  # how a prompt in YAML or JSON begins
 _CUT = (".md: ", ".j2: ")  # of the prompt in such a file, the column has the first 50 characters
 _USED = tuple("prompt promptId promptIdx provider vars testCase description response error failureReason".split())
@@ -70,7 +71,7 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOu
     own = value.get("error") if failed or reply is None else None
     if error := error_text(response.get("error")) or error_text(own) or "unknown" * failed:
         raise RefusedRecord(f"is an error: {error}", id_=id_)
-    if not isinstance(raw, str):
+    if not isinstance(raw, str) or raw == _NO_PROMPT:
         raise RefusedRecord("has no prompt; expected text in prompt.raw", id_=id_)
     if raw.lstrip().startswith("- role:"):
         words = "has a chat in YAML in its prompt; write it as JSON, or name both sides with --map"
@@ -91,7 +92,7 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOu
 def _sample(id_: str, prompt: Messages, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample | RefusedRecord:
     extra = {"x_provider": provider} if isinstance(provider, str) else {}
     try:
-        said = [] if reply is None else read_side(reply, "assistant")
+        said = [] if reply in (None, _NO_OUTPUT) else read_side(reply, "assistant")
     except RefusedRecord as refused:
         return RefusedRecord(str(refused), id_=id_)
     return Sample(prompt, said, used, extra=extra, id=id_)

@@ -174,6 +174,14 @@ def test_a_prompt_that_is_the_body_of_a_request_is_its_messages(safe_gate: SafeG
     assert 'the field "system" of the input (1 record)' in left_out(safe_gate, "r.json", "--skip-invalid")
 
 
+def test_what_promptfoo_strips_is_missing(safe_gate: SafeGate) -> None:
+    prompt, output = {"prompt": {"raw": "[prompt stripped]"}}, {"output": "[output stripped]"}
+    write("r.json", promptfoo(result(1, "a", {"output": REPLY}, **prompt), result(2, "a", output)))
+    err = refusal(safe_gate, "r.json")
+    assert "t1: has no prompt; expected text in prompt.raw\n" in err
+    assert "t2: has no reply; expected response.output\n" in err
+
+
 def test_version_2_has_no_test_case(safe_gate: SafeGate) -> None:
     def one(label: str, provider: str) -> dict[str, Any]:
         prompt, reply = {"raw": f"{label} Hello", "display": label}, {"output": f"{label}, {provider}."}
