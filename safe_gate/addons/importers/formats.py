@@ -56,9 +56,10 @@ class Format:
     A record of it has all of some `keys`, separated by blanks, or it `detects` the record. Lists of records are in a
     JSON document at one of `paths`, keys with blanks between. `shape` is the only shape of a file that it reads, "" for
     any. The first of the fields `ids` has the id. Of `only` records with a value in a field are read, and there are
-    words for the others. A field `error` that is set is a failed call. `reply` says where a reply is expected. With
-    `prepare`, which sees each record of all files first, one `seen` is for all files. With `ending`, which yields what
-    is wrong with the file as a whole, what stands beside the records is read too.
+    words for the others. A field `error` that is set is a failed call. `reply` says where a reply is expected.
+    Records of a file are sorted by `order`. With `prepare`, which sees each record of all files first, one `seen` is
+    for all files. With `ending`, which yields what is wrong with the file as a whole, what stands beside the records is
+    read too.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Format:
     only: tuple[str, str, str] | None = None
     error: str = "error"
     reply: str = "text or a message in its output"
+    order: Callable[[Value], Any] | None = None
     prepare: Callable[[Record, Seen], None] | None = None
     ending: Callable[[Seen], Iterable[RefusedRecord]] | None = None
 
@@ -456,6 +458,7 @@ _OF_TOOLS = (
         ids=(),
         error="",
         reply="response.output",
+        order=promptfoo.place,
     ),
     # Objects with `conversations` of `from` and `value`.
     Format(

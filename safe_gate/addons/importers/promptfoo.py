@@ -29,6 +29,7 @@ from safe_gate.addons.importers.messages import (
     read_side,
     unused_side_fields,
 )
+from safe_gate.core.jsontext import value_at
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]
@@ -47,6 +48,12 @@ _USED = tuple("prompt promptId promptIdx provider vars testCase description resp
 def is_row(record: Record) -> bool:
     """Return whether a record is a row of a table of results."""
     return record.shape != "json" and bool(_split_cells(record.value))
+
+
+def place(value: Value) -> tuple[int, int, str]:
+    """Return what a result is sorted by, since promptfoo keeps no order: its test, prompt and provider, if numbered."""
+    test, prompt = (one if isinstance(one := value.get(name), int) else -1 for name in ("testIdx", "promptIdx"))
+    return test, prompt, str(value_at(value, "provider", "id")) if test >= 0 else ""
 
 
 def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOut]:

@@ -144,6 +144,8 @@ def open_recording(path: Path, request: Request) -> Recording:
             refuse_columns(columns, request.mapping, request.makes.keeps)
         except RefusedRecord as refused:
             raise CannotJudge.at(name, str(refused)) from None
+    if order := format_.order:
+        items.sort(key=lambda one: order(one.value) if isinstance(one, Record) and isinstance(one.value, dict) else ())
     return Recording(name, shape, format_, items, broken)
 
 

@@ -68,10 +68,25 @@ def test_providers_are_samples_and_prompts_are_not(safe_gate: SafeGate) -> None:
         assert found == [*zip(ids, map(" ".join, pairs), strict=True)]
 
 
+def test_the_order_of_results_is_that_of_their_tests(safe_gate: SafeGate) -> None:
+    given = {"testCase": {"description": "same"}, "prompt": {"raw": "Hi", "label": ""}}
+    rows = [
+        result(test, name, {"output": f"{test} {place} {name}"}, promptIdx=place, vars={"n": test}, **given)
+        for test, place, name in product((1, 2), (0, 1), "ab")
+    ]
+    found = []
+    for some in (rows, rows[::-1]):
+        write("r.json", promptfoo(*some))
+        found.append(imported(safe_gate, "r.json"))
+    assert found[0] == found[1]
+    assert [case["assistant"] for case in found[0]][:3] == ["1 0 a", "1 0 b", "1 1 a"]
+
+
 def test_tests_of_one_description_are_other_cases(safe_gate: SafeGate) -> None:
     def row(animal: str, provider: str) -> dict[str, Any]:
         given = {"vars": {"animal": animal}}
-        return result(1, provider, {"output": REPLY}, testCase=given | {"description": "same"}, **given)
+        test = ("dog", "cat").index(animal)
+        return result(test, provider, {"output": REPLY}, testCase=given | {"description": "same"}, **given)
 
     write("in.jsonl", *(row(*one) for one in product(("dog", "cat"), ("one", "two"))))
     ids = [case["id"] for case in imported(safe_gate, "in.jsonl")]
