@@ -445,7 +445,7 @@ _OF_TOOLS = (
         _read_batch,
         keys=("custom_id body", "custom_id response", "custom_id error"),
         ids=("custom_id",),
-        reply="text in choices[0].message.content",
+        reply="text in choices[0].message.content, or in output of the Responses API",
         prepare=_prepare_batch,
     ),
     Format(

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-from safe_gate.addons.importers.files import RefusedRecord, field_words, has_value, list_texts, parse_json
+from safe_gate.addons.importers.files import RefusedRecord, error_text, field_words, has_value, list_texts, parse_json
 from safe_gate.core.text.characters import is_blank
 
 _NOT_TEXT, _SYSTEM, _TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
@@ -294,7 +294,15 @@ def _unwrap_langchain(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def replies_of(output: Any) -> list[Messages]:
-    """Return each sample of a recorded output, at least one, which may be without messages. Raises RefusedRecord."""
+    """Return each sample of a recorded output, at least one, which may be without messages. Raises RefusedRecord.
+
+    An answer of the Responses API that is not completed is an error, whatever text it has.
+    """
+    inner = parse_embedded_json(output)
+    if isinstance(inner, dict) and inner.get("object") == "response":
+        status, error = inner.get("status") or "completed", error_text(inner.get("error"))
+        if error or status != "completed":
+            raise RefusedRecord(f"is an error: {error or f'status {str(status)[:40]}'}")
     return _samples(output, "assistant") or [[]]
 
 

@@ -172,6 +172,27 @@ def test_openai_batches_are_joined_by_custom_id(safe_gate: SafeGate, order: tupl
     assert exchanges(imported(safe_gate, *order, "--skip-invalid")) == [("b", ASK, ""), ("a", ASK, REPLY)]
 
 
+def test_a_response_that_is_not_completed_is_an_error(safe_gate: SafeGate) -> None:
+    def answer(id_: str, status: str, *texts: str, **fields: Any) -> dict[str, Any]:
+        said = [
+            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": one}]} for one in texts
+        ]
+        body = {"object": "response", "status": status, "error": None, "output": said} | fields
+        return {"custom_id": id_, "response": {"status_code": 200, "body": body}}
+
+    failed = answer("b", "failed", "I am", error={"code": "server_error", "message": "It broke."})
+    answers = answer("a", "completed", REPLY), failed, answer("c", "incomplete", "I am"), answer("d", "completed")
+    write("in.jsonl", *(request(id_, TURNS[0]) for id_ in "abcd"), *answers)
+    err = refusal(safe_gate, "in.jsonl")
+    for words in (
+        "b: is an error: It broke.\n",
+        "c: is an error: status incomplete\n",
+        "or in output of the Responses",
+    ):
+        assert words in err
+    assert exchanges(imported(safe_gate, "in.jsonl", "--skip-invalid")) == ONE
+
+
 def test_deepeval(safe_gate: SafeGate) -> None:
     err = refusal(safe_gate, FIXTURES / "deepeval.json")
     assert "parcel: has no reply; expected text in actual_output" in err
