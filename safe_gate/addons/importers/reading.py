@@ -31,6 +31,7 @@ from safe_gate.addons.importers.files import (
 from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detect_format, is_row, row_format
 from safe_gate.addons.importers.messages import parse_embedded_json
 from safe_gate.core.case import Exchange
+from safe_gate.core.jsontext import value_at
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk, globs
@@ -177,8 +178,10 @@ def _unread_problem(name: str, error: NotReadable | ModuleNotFoundError, more: s
 # --- its records ----------------------------------------------------------------------------------
 
 
-def _outcomes(recording: Recording, mapping: Mapping[str, str], seen: Seen) -> Iterator[tuple[Record, str, Outcome]]:
-    """Yield each result of a record of a file, with the record and its id."""
+def _outcomes(
+    recording: Recording, mapping: Mapping[str, str], seen: Seen, pages: int
+) -> Iterator[tuple[Record, str, Outcome]]:
+    """Yield each result of a record of a file, with the record and its id; the files have `pages` in all."""
     format_ = recording.format
     if mapping.keys() - {"id", "tags"}:
         format_ = replace(row_format("json"), read=lambda record, _: [read_row(record.value, mapping)])
@@ -188,6 +191,7 @@ def _outcomes(recording: Recording, mapping: Mapping[str, str], seen: Seen) -> I
             yield record.record, "", record
             continue
         if record.is_header and not format_.ending:
+            yield from ((record, "", fault) for fault in _faults_of_page(record.value, pages))
             continue
         try:
             if not isinstance(record.value, dict):
@@ -208,6 +212,17 @@ def _outcomes(recording: Recording, mapping: Mapping[str, str], seen: Seen) -> I
             yield record, id_, RefusedRecord("is nested too deep")
     if format_.ending and not recording.broken:
         yield from ((NO_RECORD, "", fault) for fault in format_.ending(seen))
+
+
+def _faults_of_page(header: JsonObject, pages: int) -> Iterator[RefusedRecord]:
+    """Yield what is wrong with the header of one of some `pages`: there are more, or it is an error."""
+    total = value_at(header, "meta", "totalPages")
+    if isinstance(total, int) and total > pages:
+        yield RefusedRecord(f"is one of {total} pages; import all of them")
+    if header.get("has_more") is True and pages == 1:
+        yield RefusedRecord("is not the last page, as has_more says; import all pages")
+    if error := error_text(header.get("error")):
+        yield RefusedRecord(f"is an error: {error}")
 
 
 # --- all files ------------------------------------------------------------------------------------
@@ -271,10 +286,11 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
         except CannotJudge as error:
             result.cut_short(error.problems[0])
     of_all = _prepare(recordings)
+    pages = sum(isinstance(one, Record) and one.is_header for recording in recordings for one in recording.records)
     for recording in recordings:
         before = result.count
         seen, has_labels = of_all if recording.format.prepare else {}, recording.has_labels
-        for record, id_, item in _outcomes(recording, request.mapping, seen):
+        for record, id_, item in _outcomes(recording, request.mapping, seen, pages):
             if isinstance(item, LeftOut):
                 result.leave_out(item, record)
                 continue

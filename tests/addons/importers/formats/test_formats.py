@@ -162,6 +162,25 @@ def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
         assert exchanges(imported(safe_gate, "page.json")) == ONE
 
 
+@pytest.mark.parametrize(
+    ("beside", "words"),
+    [
+        ({"meta": {"page": 1, "totalPages": 2}}, "is one of 2 pages; import all of them"),
+        ({"has_more": True}, "is not the last page, as has_more says; import all pages"),
+        ({"error": "partial export"}, "is an error: partial export"),
+        ({"meta": {"page": 1, "totalPages": 1}, "has_more": False, "error": None}, ""),
+    ],
+)
+def test_a_page_is_refused_without_the_others(safe_gate: SafeGate, beside: dict[str, Any], words: str) -> None:
+    for page in "12":
+        write_json(f"page-{page}.json", {"data": [row(id=page, prompt=ASK, response=REPLY)]} | beside)
+    if words:
+        assert f"page-1.json:1: {words}\n" in refusal(safe_gate, "page-1.json")
+    assert len(imported(safe_gate, "page-1.json", *["--skip-invalid"] * bool(words))) == 1
+    if "error" not in beside:
+        assert len(imported(safe_gate, "page-*.json")) == 2
+
+
 @pytest.mark.parametrize("order", [("in.jsonl", "out-1.jsonl"), ("z.jsonl", "a.jsonl")])
 def test_openai_batches_are_joined_by_custom_id(safe_gate: SafeGate, order: tuple[str, str]) -> None:
     write(order[0], request("a", *EARLIER, TURNS[0]), *(request(id_, TURNS[0]) for id_ in "bcd"))
