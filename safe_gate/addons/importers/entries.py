@@ -82,7 +82,8 @@ def sample_to_line(
             raise RefusedRecord("has labels of the last message twice; keep one")
         fields["expected"] = found.labels
     kept = _kept_fields(fields, makes.keeps)
-    is_ours = "checks" in kept or isinstance(kept.get("expected"), dict)
+    is_labelled = isinstance(kept.get(LABELS), dict) and (has_labels or found.labels is not None)
+    is_ours = "checks" in kept or is_labelled
     said = found.user if isinstance(found.user, str) else json.dumps(found.user)
     tags = dict.fromkeys((*request.tags, *sample.tags, *find_tags(record.value, mapping.get("tags", ""))))
 

@@ -59,8 +59,8 @@ def test_columns_hold_checks_and_expectations(safe_gate: SafeGate) -> None:
     assert imported(safe_gate, "in.csv") == [{"id": "a"} | plain | own, {"id": "b"} | plain]
 
 
-@pytest.mark.parametrize("expected", ["Paris", "{{name}} is greeted", "{bad"])
-def test_fields_that_mean_another_thing_are_left_out(safe_gate: SafeGate, expected: str) -> None:
+@pytest.mark.parametrize("expected", ["Paris", {"answer": "Paris"}, "{{name}} is greeted", "{bad"])
+def test_fields_that_mean_another_thing_are_left_out(safe_gate: SafeGate, expected: Any) -> None:
     others = {"expected": expected, "context": "Text", "marks": 5, "judged": {"score": 4, "model": "m"}}
     asks_nothing = {"must_contain": [], "must_not_contain": " "}
     write("in.jsonl", {"id": "a", "question": ASK, "answer": REPLY} | others | asks_nothing)
