@@ -363,8 +363,8 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> I
     """Yield the rows of CSV as objects by its header; a row of another length than the header is refused.
 
     Lines keep their ends, names lose their outer blanks. Blank lines and Excel's `sep=;` may stand before the header.
-    Rows of empty cells, and empty cells in columns without a name, mean nothing. A column that is there twice holds
-    `RepeatedColumn`. Raises NotReadable where the quotes are broken.
+    Rows of empty cells, and empty cells in columns without a name, mean nothing. The header again is refused. A column
+    that is there twice holds `RepeatedColumn`. Raises NotReadable where the quotes are broken.
     """
     before = csv.field_size_limit(MOST_BYTES)
     try:
@@ -379,6 +379,8 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> I
             cells = row if any(row[len(header) :]) else row[: len(header)]
             if not "".join(row).strip(" \t,;"):
                 pass
+            elif [cell.strip("\ufeff ") for cell in cells] == header:
+                yield RefusedRecord("is the header again, as where files are joined; remove it", Record(line, None))
             elif len(cells) == len(header):
                 pairs = list(zip(header, cells, strict=True))
                 several = {name: RepeatedColumn(cell for other, cell in pairs if other == name) for name in twice}

@@ -71,6 +71,13 @@ def test_a_document_is_one_whatever_its_line_breaks(safe_gate: SafeGate, start: 
         assert len(imported(safe_gate, "in.json", "--skip-invalid")) == 2, "a broken line begins no document"
 
 
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_header_within_a_table_is_an_error_at_its_line(safe_gate: SafeGate, mark: str) -> None:
+    Path("in.csv").write_text("".join(f"{mark}id,user,assistant\n{id_},{ASK},{REPLY}\n" for id_ in "ab"), "utf-8")
+    refused(safe_gate("import", "in.csv", "--out", "o.jsonl"), "in.csv:3: is the header again, as where files are")
+    assert [case["id"] for case in imported(safe_gate, "in.csv", "--skip-invalid")] == ["a", "b"]
+
+
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.floats(allow_nan=False) | st.text(max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
