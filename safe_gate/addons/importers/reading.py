@@ -135,7 +135,8 @@ def open_recording(path: Path, request: Request) -> Recording:
     if format_ is None:
         if not columns and len(records) == len(items):
             raise CannotJudge.at(name, "has no records to import")
-        if columns and not request.mapping.keys() - {"id", "tags"}:
+        is_output = request.makes.is_parsed and "output" in columns
+        if columns and not is_output and not request.mapping.keys() - {"id", "tags"}:
             shown = ", ".join(json.dumps(one[:40]) for one in columns[:8])
             words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
             raise CannotJudge.at(name, words)
@@ -178,12 +179,11 @@ def _unread_problem(name: str, error: NotReadable | ModuleNotFoundError, more: s
 # --- its records ----------------------------------------------------------------------------------
 
 
-def _outcomes(
-    recording: Recording, mapping: Mapping[str, str], seen: Seen, pages: int
-) -> Iterator[tuple[Record, str, Outcome]]:
+def _outcomes(recording: Recording, request: Request, seen: Seen, pages: int) -> Iterator[tuple[Record, str, Outcome]]:
     """Yield each result of a record of a file, with the record and its id; the files have `pages` in all."""
-    format_ = recording.format
-    if mapping.keys() - {"id", "tags"}:
+    format_, mapping = recording.format, request.mapping
+    is_mapped = bool(mapping.keys() - {"id", "tags"})
+    if is_mapped:
         format_ = replace(row_format("json"), read=lambda record, _: [read_row(record.value, mapping)])
     for record in recording.records:
         id_ = ""
@@ -204,7 +204,9 @@ def _outcomes(
             id_ = find_id(record.value, format_.ids, mapping.get("id", ""))
             if format_.error and (error := error_text(record.value.get(format_.error))):
                 raise RefusedRecord(f"is an error: {error}")
-            for item in format_.read(record, seen):
+            is_bare = request.makes.is_parsed and "output" in record.value and not (is_mapped or detect_format(record))
+            # An output alone is meant to be JSON, whatever it holds.
+            for item in [read_row(record.value, {"output": "output"})] if is_bare else format_.read(record, seen):
                 yield record, id_, item
         except RefusedRecord as refused:
             yield record, id_, refused
@@ -290,7 +292,7 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
     for recording in recordings:
         before = result.count
         seen, has_labels = of_all if recording.format.prepare else {}, recording.has_labels
-        for record, id_, item in _outcomes(recording, request.mapping, seen, pages):
+        for record, id_, item in _outcomes(recording, request, seen, pages):
             if isinstance(item, LeftOut):
                 result.leave_out(item, record)
                 continue

@@ -109,6 +109,8 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         ('{"prompt": "x", "response": "y"}', ["--checks", "topic-pivot"], '"topic-pivot" is not allowed'),
         ('{"prompt": "x", "response": "y"}', ["--evaluator", "safe_v0"], "has no id; name it: --map test_id=FIELD"),
         ('{"id": "q", "prompt": "x", "response": "y"}', ["--evaluator", "safe_v0"], 'q: output: is "y"; expected an object'),
+        ('{"id": "q", "output": "```json\\n{}"}', ["--evaluator", "safe_v0"], 'q: output: is "```json\\n{}"; expected an object'),
+        ('{"id": "q", "output": ""}', [], 'has no format that is known, but records with "id", "output"'),
         (json.dumps(OUTPUT), [], "it is a SAFE v0 output: set --evaluator safe_v0"),
         ('{"id": "q", "reply": null}', ["--evaluator", "safe_v0", "--map", "output=reply"], "in.jsonl:1: q: has no reply in reply"),
         ("id,prompt,response\n1,x\n", [], "in.jsonl:2: has 2 fields; expected 3, as the header has"),
