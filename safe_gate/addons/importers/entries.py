@@ -165,19 +165,16 @@ def prompt_of_line(entry: JsonObject) -> Sequence[str]:
     return ["\n\n".join(content_text(one["content"])[0] or "" for one in some) for some in runs]
 
 
-def _system_of_line(entry: JsonObject) -> Sequence[str | None]:
-    """Return the system messages in a line."""
-    messages = entry.get("messages", ())
-    return [content_text(one["content"])[0] for one in messages if one["role"] == "system"]
-
-
 def replies_of_line(entry: JsonObject) -> Sequence[tuple[tuple[str | int, ...], Any]]:
     """Return each reply in a line with its path; of parts of a text, the text."""
-    messages = entry.get("messages")
-    if isinstance(messages, list):
-        replies = [(index, one["content"]) for index, one in enumerate(messages) if one["role"] == "assistant"]
-        return [(("messages", index, "content"), content_text(one)[0]) for index, one in replies]
+    if isinstance(entry.get("messages"), list):
+        return _of_role(entry, "assistant")
     return [((name,), entry[name]) for name in ("assistant", "output") if name in entry]
+
+
+def _of_role(entry: JsonObject, role: str) -> Sequence[tuple[tuple[str | int, ...], Any]]:
+    contents = ((index, one["content"]) for index, one in enumerate(entry.get("messages", ())) if one["role"] == role)
+    return [(("messages", index, "content"), content_text(one)[0]) for index, one in contents]
 
 
 def shorten_id(id_: str) -> str:
@@ -266,9 +263,10 @@ class Update:
             self.gone.append(id_)
             return text
         old, new = replies_of_line(case), [reply for _, reply in replies_of_line(entry)]
-        systems = [_system_of_line(one) for one in (case, entry)]
-        is_other = all(systems) and systems[0] != systems[1]
-        if is_other or prompt_of_line(case) != prompt_of_line(entry) or len(old) != len(new):
+        system, kept = (_of_role(one, "system") for one in (entry, case))
+        if system and kept:
+            old, new = [*old, *kept], [*new, *(one for _, one in system)]
+        if prompt_of_line(case) != prompt_of_line(entry) or len(old) != len(new):
             self.unlike.append(id_)
             if not self.is_lenient:
                 words = "has another message than the recording has under this id; give the recording another id"

@@ -99,12 +99,12 @@ def test_another_message_is_never_given_a_reply(safe_gate: SafeGate) -> None:
 
 
 @pytest.mark.parametrize("other", [SYSTEM | {"content": "Be brief."}, None])
-def test_another_system_message_is_another_message(safe_gate: SafeGate, other: Any) -> None:
+def test_a_recorded_system_message_replaces_that_of_the_case(safe_gate: SafeGate, other: Any) -> None:
     said = [*EARLIER, *TURNS]
     write("cases.jsonl", {"id": "a", "messages": [SYSTEM, *said]})
     write("in.jsonl", {"id": "a", "messages": [*([other] if other else []), *said]})
-    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
-    assert (ran.code, "cases.jsonl:1: a: has another message than" in ran.err) == ((3, True) if other else (0, False))
+    assert safe_gate("import", "in.jsonl", "--update", "cases.jsonl").code == 0
+    assert values("cases.jsonl")[0]["messages"] == [other or SYSTEM, *said]
 
 
 def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
