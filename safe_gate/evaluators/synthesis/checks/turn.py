@@ -33,6 +33,7 @@ from safe_gate.model.results import Hit
 
 _SHORT = 25  # tokens
 _AS_TOLD = {"i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are"}
+_WIDER = {"personal": ("personal", "vulnerability")}
 _BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
 
 
@@ -263,12 +264,13 @@ class Turn:
     @cached_property
     def frames(self) -> Mapping[tuple[int, int], Match]:
         """The clauses of the reply that could stand around any reply, each with what says so."""
-        live = (match for match in self.matches(FRAME) if not match.by)
-        return {
-            match.clause: match
-            for match in live
-            if all(bool(self._first_by_sentence(group)) is wanted for group, wanted in match.rule.only_if)
-        }
+        return {match.clause: match for match in self.matches(FRAME) if not match.by and self._fits(match.rule)}
+
+    def _fits(self, rule: Rule) -> bool:
+        """Return whether the turn has the groups of `only_if` of a rule, or has them not. A disclosure is personal."""
+        return all(
+            any(map(self._first_by_sentence, _WIDER.get(group, (group,)))) is wanted for group, wanted in rule.only_if
+        )
 
     @cached_property
     def spoken(self) -> Sequence[Sequence[str]]:
@@ -316,7 +318,7 @@ class Turn:
         cancelled: list[Match] = []
         live: list[Match] = []
         for match in chain.from_iterable(map(self.matches, groups)):
-            if any(bool(self._first_by_sentence(group)) is not wanted for group, wanted in match.rule.only_if):
+            if not self._fits(match.rule):
                 continue
             by, words = ("", "") if match.by or not self.rules.by_clause else self._excluding_group(match, check)
             (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
