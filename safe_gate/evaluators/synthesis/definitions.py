@@ -134,6 +134,9 @@ ASKS: Mapping[str, str] = {
 RESTATABLE, RESTATED = "mind_reading", "restated"
 """The group whose clause does not count if it only says what the message says, and the word for that in a report."""
 
+TOLD_MIND = "told_mind"
+"""The group of messages that report what somebody says of their own feelings."""
+
 FRAME, FRAMED = "frame", frozenset({"acknowledgment", "follow_up", "pivot", "elsewhere"})
 """The group of clauses that could stand around any reply, and the groups that do not count there."""
 
@@ -143,7 +146,7 @@ STAYING = frozenset({"stays", "engages"})
 ASKED = ("asked_text", "asked_steps", "asked_verdict")
 """The groups of clauses that say what a message asks for."""
 
-MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "light", "personal", "told_mind"), "user")
+MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "light", "personal", TOLD_MIND), "user")
 """The groups that belong to no check and say what kind of message it is, each with the field it looks in."""
 
 

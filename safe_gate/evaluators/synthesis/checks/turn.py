@@ -24,6 +24,7 @@ from safe_gate.evaluators.synthesis.definitions import (
     OPT_IN_GROUPS,
     RESTATABLE,
     RESTATED,
+    TOLD_MIND,
 )
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
 from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, longest_overlapping, resolve_overlaps
@@ -33,6 +34,7 @@ from safe_gate.model.results import Hit
 
 _SHORT = 25  # tokens
 _AS_TOLD = {"i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are"}
+_NEGATIONS = frozenset({"not", "never", "no"})
 _WIDER = {"personal": ("personal", "vulnerability")}
 _BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
 
@@ -380,12 +382,21 @@ class Turn:
             groups = check.void_after
             if rule.counts_after:
                 groups = tuple(group for group in groups if group not in rule.counts_after)
-        groups = (*groups, *rule.unless_message) if rule.unless_message else groups
+        if rule.unless_message:
+            denies = TOLD_MIND in rule.unless_message and self._denies(match)
+            groups = (*groups, *(group for group in rule.unless_message if group != TOLD_MIND or not denies))
         if groups not in self._asked:
             asked = {group: self._first_by_sentence(group, self.asked_from) for group in groups}
             found = next((group for group in groups if asked[group]), "")
             self._asked[groups] = (found, self._recorded_match(asked[found][min(asked[found])])) if found else ("", "")
         return self._asked[groups]
+
+    def _denies(self, match: Match) -> bool:
+        """Return whether a match's clause has a negation and the message none: it denies what the message reports."""
+        number, start = match.clause
+        words = self.read("assistant").sentences[number]
+        clause = words[start : clause_end(words, start)]
+        return not _NEGATIONS.isdisjoint(clause) and _NEGATIONS.isdisjoint(self.read("user").words)
 
     def _wrong_number(self, match: Match, check: Check) -> Match | None:
         """Return a number that is no help, if a match names a line or a number, and no number beside it is right."""
