@@ -303,8 +303,10 @@ def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
     """Return whether tokens of a sentence are in a question.
 
     They are not if only a clause behind them asks, and asks something of its own: "You will be fine, shall I come?".
+    Nor are they behind "you know", which takes them for granted: "You know he loves you, right?".
     """
-    if "?" not in words[end - 1 :]:
+    before = words[max(0, start - 3) : start]
+    if "?" not in words[end - 1 :] or before[-2:] == _GRANTED or before == (*_GRANTED, "that"):
         return False
     clauses = [0, *(at + 1 for at, word in enumerate(words[:-1]) if word in BOUNDARY)]
     if any(words[at] in _OPENS_QUESTION for at in clauses if at <= start):
@@ -326,6 +328,7 @@ _OPENS_QUESTION = frozenset(
     "what how who whose which when where want wanna fancy need care ready".split()
 )
 _CONSENT = frozenset("ok okay alright yeah yes".split())
+_GRANTED = ("you", "know")
 _LINKS = frozenset("and so but now then".split())
 _BACK = frozenset("that this it so not".split())
 _BELIEF = frozenset("think thinking say saying said believe mean sure afraid fear true right sound".split())
