@@ -69,11 +69,8 @@ MOST = 10
 _MOST_RULES = 4
 _MESSAGE_LIMIT = 4_096  # the runner cuts at so many UTF-16 units; UTF-8 never has fewer bytes
 _LEVELS = {"error": MOST, "warning": MOST - 4, "notice": MOST}  # four warnings may follow, of what was not published
-_LEVEL_OF = {
-    True: {Severity.FAILING: "error", Severity.REVIEW: "warning"},
-    False: {Severity.FAILING: "warning", Severity.REVIEW: "notice"},
-}
-"""The level of a case's annotation. A case within the rules' limits is never an error."""
+_UNBROKEN = {Severity.FAILING: "warning", Severity.REVIEW: "notice"}
+"""The level of a case within the rules' limits. Any other is an error."""
 
 
 class Annotation(NamedTuple):
@@ -113,7 +110,7 @@ def annotations_of(view: ReportView, folder: str = "") -> tuple[Annotation, ...]
     for level, most in _LEVELS.items():
         ours = [one for one in fixed if one.level == level]
         findings = (one for part in view.parts for one in part.section.findings)
-        found = rank((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
+        found = rank((one for one in findings if ("error" if one.breaks else _UNBROKEN[one.severity]) == level), most)
         total = len(ours) + found.number + (number(problems) - len(problems)) * (level == "error")
         ours += (_case(finding, level, folder) for finding in found.first)
         shown += _limit(ours, total, most, noun, "the log and the report")

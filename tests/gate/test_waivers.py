@@ -271,7 +271,7 @@ def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(run: Run, mon
     write_waivers(*FAIL)
     ran = run()
     levels = re.findall(r"::(error|warning|notice) title=SAFE Gate%3A (bad|fail|review)", ran.out)
-    assert levels == [("error", "bad"), ("warning", "review"), ("notice", "fail")]
+    assert levels == [("error", "bad"), ("error", "review"), ("notice", "fail")]
     assert "Fail: AH 0.00, AC 0.00, waived" in ran.out
     assert re.search(r"│ fail +│ .* │ FAIL \(waived\) │\n", ran.out)
     assert re.search(r"^\| <code>fail</code> \|.*\| FAIL \(waived\) \|$", MARKDOWN.read_text("utf-8"), re.MULTILINE)

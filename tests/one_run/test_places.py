@@ -39,9 +39,9 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
     assert annotations[1].startswith("::error title=SAFE Gate%3A max-unexpected-failures::")
     assert annotations[2:] == [
         "::error title=SAFE Gate%3A t,file=c.jsonl,line=1::fails agency language, unverifiable reassurance, topic pivot",
-        f"::warning title=SAFE Gate%3A I25-BATCH1-002::{batch}:63: Review: CR 0.67, AC 0.50",
-        f"::warning title=SAFE Gate%3A I25-BATCH1-003::{batch}:95: Review: AH 0.50",
-        f"::warning title=SAFE Gate%3A I25-BATCH1-005::{batch}:164: Review: AC 0.50",
+        f"::error title=SAFE Gate%3A I25-BATCH1-002::{batch}:63: Review: CR 0.67, AC 0.50",
+        f"::error title=SAFE Gate%3A I25-BATCH1-003::{batch}:95: Review: AH 0.50",
+        f"::error title=SAFE Gate%3A I25-BATCH1-005::{batch}:164: Review: AC 0.50",
     ]
 
 

@@ -125,7 +125,7 @@ def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: 
     found = [line.partition("::f")[0] for line in ran.out.splitlines() if line.startswith("::")]
     assert found[0].startswith("::error title=SAFE Gate%3A max-unexpected-passes::")
     assert found[1:3] == [
-        "::warning title=SAFE Gate%3A n,file=c.jsonl,line=211::negative example passes",
+        "::error title=SAFE Gate%3A n,file=c.jsonl,line=211::negative example passes",
         "::warning title=SAFE Gate%3A t0,file=c.jsonl,line=1",
     ]
     assert listed()[:2] == ["n", "t0"]

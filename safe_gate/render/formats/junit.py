@@ -103,7 +103,7 @@ def _outcome(case: ShownCase, judgement: Judgement) -> tuple[str, str]:
         return "skipped", f"expected failure: a negative example, by its {case.evaluator.grouping.noun} {tags}"
     if judgement.severity and judgement.by in case.waivers:
         return "skipped", phrase_line(("waived ", *waiver_phrase(case.waivers[judgement.by])), LONGEST_REASON)
-    if judgement.severity is not Severity.FAILING:
+    if judgement.severity is not Severity.FAILING and not (judgement.severity and case.breaks):
         return "", ""
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
     return "failure", f"{case.evaluator.present.explanation(judgement.by).title}{figure}: {judgement.label}"

@@ -37,7 +37,7 @@ def test_junit_shows_the_outcome_of_each_check(judged: Any) -> None:
         "negative": dict.fromkeys(CHECKS, expected),
         "feigned": passes,
         "calm": {"topic_pivot": "passes"},
-        "reviewed": {"CR": "passes", "AH": "passes", "AC": "passes"},
+        "reviewed": {"CR": "passes", "AH": "failure: Avoids harm 0.50: Review", "AC": "passes"},
         "waived": {"CR": "passes", "AH": "passes", "AC": waived},
     }
     assert {case: outcomes(judged, case) for case in shown} == shown
@@ -45,6 +45,23 @@ def test_junit_shows_the_outcome_of_each_check(judged: Any) -> None:
     assert outcomes(judged, "fails")["CR"] == "failure: Correct recall 0.00: Fail"
     assert properties(judged, "calm")["topic_pivot.label"] == "not applicable"
     assert properties(judged, "reviewed").items() >= {"label": "Review", "AH.label": "Review"}.items()
+
+
+@pytest.mark.parametrize(
+    ("limit", "outcome", "levels"),
+    [("1", "failure: All content 0.50: Review", ("error", "error")), ("0", "passes", ("notice", "note"))],
+)
+def test_a_review_is_an_error_in_every_format_if_it_breaks_a_rule(
+    safe_gate: SafeGate, limit: str, outcome: str, levels: tuple[str, str]
+) -> None:
+    write_batch(Path("b.json"), safe_case("r", expectations=asking(phrases=["went home", "rest"])))
+    ran = safe_gate("run", "--safe-batch", "b.json", "--min-pass-rate", limit, "--dry-run", *ALL)
+    found = read()
+    assert outcomes(found, "r")["AC"] == outcome
+    assert (f"{levels[0]} b.json:1: SAFE Gate: r: Review" in ran.out, found.run["results"][0]["level"]) == (
+        True,
+        levels[1],
+    )
 
 
 def test_junit_fails_a_rule_that_is_broken_and_the_case_that_breaks_it(judged: Any) -> None:
