@@ -132,7 +132,8 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
         (name.replace("_", "-"), Untrusted(f"{plural(files, 'file')} of {pattern}")) for name, pattern, files in counted
     ]
     if skipped := [disk.display_path(path) for one in found for path in one.skipped]:
-        facts.append(("skipped", Untrusted(f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(skipped)}")))
+        count = plural(len(skipped), "file")
+        facts.append(("skipped", Untrusted(f"{count} of safe-gate's own or with another suffix: {', '.join(skipped)}")))
     side = sides.take_snapshot(options.on_this_machine())
     counts, unfit = _cases(side)
     facts += counts

@@ -94,8 +94,8 @@ def batch_of(path: FilePath) -> FilePath:
 def _match_documents(files: CaseFiles, form: Documents) -> MatchedFiles:
     """Return the documents (`*.json`, suffix optional) of patterns, and a problem for each pattern without files.
 
-    Globs skip our own files: those whose names begin with `safe-gate.`, the config and the waivers. `NAME*` also
-    names outputs; these are read with their document.
+    Globs skip files that are not `*.json`, and our own: those whose names begin with `safe-gate.`, the config and the
+    waivers. `NAME*` also names outputs; these are read with their document.
     """
     ours = (files.options.config, files.options.waivers)
     own = {display_path(Path(name)) for name in ours if name}
@@ -135,7 +135,8 @@ def _match_pattern(files: CaseFiles, form: Documents, own: Set[str], pattern: st
     if not (meant or problems):
         words = "matches no batch: a glob finds .json files, and skips safe-gate's own; correct the pattern"
         problems.append(Problem(Place(named), words) if listed else globs.no_match_problem(named, ".json", root))
-    return MatchedFiles(meant, problems, ours)
+    others = (path for path in listed if path not in named_json and not path.name.endswith(OUTPUTS))
+    return MatchedFiles(meant, problems, [*ours, *others])
 
 
 def input_paths(options: Settings) -> Iterator[Path]:

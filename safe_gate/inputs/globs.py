@@ -130,7 +130,7 @@ def _identity(folder: FilePath) -> object:
 
 
 class MatchedFiles(NamedTuple):
-    """The files that patterns name, their problems, and our own files that a glob skips."""
+    """The files that patterns name, their problems, and the files that a glob matches and skips."""
 
     paths: list[FilePath]
     problems: list[Problem]

@@ -41,7 +41,7 @@ class FilePart(NamedTuple):
 
 
 class Skipped(NamedTuple):
-    """One of our own files, such as a report, that a glob matches and skips."""
+    """A file, such as a report of our own, that a glob matches and skips."""
 
     path: str
 

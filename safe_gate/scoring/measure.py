@@ -211,7 +211,7 @@ class Measurement:
 
     `results` are those that the source has, and `cases` is the number of cases. If one is missing, there is no part.
     `groups` are the archetypes or tags of all cases without a problem, including those left out. `left_out` has the ids
-    of the cases that a filter leaves out. `skipped` are SAFE Gate's own files that a glob passed over. `texts` belong
+    of the cases that a filter leaves out. `skipped` are the files that a glob passed over. `texts` belong
     to the results' cases, in their order, if they were asked for. An empty object stands for a case whose texts are not
     kept. `case_terms` are those of each case that was read, if they are kept.
     """

@@ -298,11 +298,11 @@ def read_file_parts(files: CaseFiles, size: int) -> Iterator[Part | Other]:
 
 
 def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], None]) -> None:
-    """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
+    """Print which files the globs of a setting skipped, if any; no report depends on them."""
     if skipped:
         count = plural(len(skipped), "file")
         named = quote_phrase(first_few(skipped, len(skipped), 20))
-        show(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
+        show(f"safe-gate: skipped {count} of its own or with another suffix that {setting} matches: {named}")
 
 
 def read_case_terms(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[CaseTerms], list[InputFile]]:

@@ -6,7 +6,18 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases, write_json
+from tests.support.cases import (
+    Patch,
+    SafeGate,
+    bare_case,
+    refused,
+    report,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+    write_json,
+)
 from tests.support.git import commit_here
 from tests.support.synthesis import run
 
@@ -26,16 +37,19 @@ def workspace(tmp_path: Path, monkeypatch: Patch) -> Path:
     return folder
 
 
-def test_files_of_our_own_that_a_glob_skips_are_named_and_counted(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("s"))
+def test_files_of_our_own_or_of_another_suffix_that_a_glob_skips_are_named_and_counted(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), bare_case("s"))
+    write_cases(Path("b.outputs.jsonl"), {"test_id": "s", "output": safe_case("s")["output"]})
+    write_batch(Path("b2.json.jsonl"), safe_case("t"))
     Path("safe.config.json").write_text("{}", "utf-8")
-    names, glob = '"reports/safe-gate.json", "safe.config.json"', ("--safe-batch", "**/*.json")
-    both = f"safe-gate: skipped 2 files of its own that safe-batch matches: {names}\n"
+    glob = "--safe-batch", "**/*.json*"
+    names = '"b2.json.jsonl", "reports/safe-gate.json", "safe.config.json"'
+    both = f"safe-gate: skipped 3 files of its own or with another suffix that safe-batch matches: {names}\n"
     for _ in range(2):  # the report stands there from before the first case is scored
         ran = safe_gate("run", *glob)
         assert (ran.code, both in ran.err) == (0, True)
         assert [one["test_id"] for one in report()["safe_v0"]["results"]] == ["s"]
-    words = "2 files of safe-gate's own: reports/safe-gate.json, safe.config.json"
+    words = "3 files of safe-gate's own or with another suffix: " + names.replace('"', "")
     assert words in safe_gate("doctor", *glob).out
     assert both in safe_gate("score", "--batch", glob[1]).err
 
