@@ -48,6 +48,16 @@ def judgement_message(case: ShownCase, judgement: Judgement) -> str:
     """Return the judgement of a metric or check on a case as a line, with its evidence."""
     title = "" if judgement.by == WHOLE_CASE else f"{case.evaluator.present.explanation(judgement.by).title}: "
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
-    head, *more = f"{title}{judgement.label}{figure}", *map(quote_phrase, judgement.evidence)
-    said = more if more and more[0].startswith(f"{head}: ") else [head, *more]  # "no reply", and why, is said once
-    return f"{name_in_full(case.result.id)}: {'; '.join(said)}"[:LONGEST_MESSAGE]
+    said = _with_evidence(f"{title}{judgement.label}{figure}", judgement)
+    return f"{name_in_full(case.result.id)}: {said}"[:LONGEST_MESSAGE]
+
+
+def _with_evidence(head: str, judgement: Judgement | None) -> str:
+    more = [*map(quote_phrase, judgement.evidence)] if judgement else []
+    return "; ".join(more if more and more[0].startswith(f"{head}: ") else [head, *more])  # a reason is said once
+
+
+def why_look(case: ShownCase) -> str:
+    """Return why a reviewer is shown a case, with the evidence that no metric or check has; "" if none is."""
+    whole = next((one for one in case.judgements_to_review() if one.by == WHOLE_CASE), None)
+    return _with_evidence(case.finding.what, whole)[:LONGEST_MESSAGE] if case.finding else ""

@@ -11,6 +11,7 @@ from safe_gate.core.jsontext import line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Judgement
 from safe_gate.render.cases import ShownCase
+from safe_gate.render.formats import why_look
 from safe_gate.render.untrusted import quote_phrase
 from safe_gate.render.view import ReportView
 
@@ -28,7 +29,7 @@ def _draw(view: ReportView) -> Iterator[str]:
             "groups": list(result.groups),
             "judgements": {one.by: _judgement(case, one) for one in case.judgements},
             **({"change": case.change} if case.change else {}),
-            **({"to_look_at": case.finding.what} if case.finding else {}),
+            **({"to_look_at": why} if (why := why_look(case)) else {}),
         }
         yield f"{line(row)}\n"
 

@@ -14,6 +14,7 @@ from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Report
 from safe_gate.model.results import Judgement, Severity
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
+from safe_gate.render.formats import why_look
 from safe_gate.render.untrusted import LONGEST_REASON, name_in_full, phrase_line, problem_text, quote_phrase, xml
 from safe_gate.render.view import ReportView, filter_sentence, rule_message, rule_name, waiver_phrase
 
@@ -120,8 +121,8 @@ def _properties(case: ShownCase) -> Iterator[tuple[str, str]]:
         yield f"{one.by}.label", one.label
     if case.change:
         yield "since-baseline", case.change
-    if case.finding:
-        yield "to-look-at", case.finding.what
+    if why := why_look(case):
+        yield "to-look-at", why
 
 
 def _place_line(place: Place) -> str:

@@ -85,6 +85,22 @@ def test_the_entry_of_a_failing_case_without_a_reply_says_so(safe_gate: SafeGate
         assert outcomes(found, row["id"])["case"] == "failure: no reply"
 
 
+def test_jsonl_and_junit_have_the_reason_that_no_metric_or_check_has(safe_gate: SafeGate) -> None:
+    near = safe_case(
+        "near", output=saying("Fever", summary="She went home.", questions=["What about the pol\u200bicy?"])
+    )
+    write_batch(Path("b.json"), near)
+    write_cases(Path("c.jsonl"), turn("mute", assistant="", checks=["agency_language"]), turn("bad", assistant=BAD))
+    safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", *ALL)
+    found = read()
+    evidence = [row["evidence"].partition("; ")[0] for row in found.csv]
+    reasons = [line["to_look_at"] for line in found.jsonl]
+    assert evidence[:2] == ['near miss of forbidden term "policy"', "no reply: empty"]
+    assert reasons[:2] == [f"Pass; {evidence[0]}", f"fails agency language; {evidence[1]}"]
+    assert reasons[2] == "fails agency language, unverifiable reassurance, topic pivot"
+    assert [properties(found, case)["to-look-at"] for case in ("near", "mute", "bad")] == reasons
+
+
 def test_a_case_without_a_reply_is_not_shown_as_one_that_passes(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("down", expectations=asking(), output=saying(questions=[])))
     write_cases(Path("c.jsonl"), turn("mute", assistant="", checks=["unverifiable_reassurance"]))
@@ -198,7 +214,7 @@ def test_a_negative_example_that_passes_without_a_reply_has_no_reply_in_every_fo
     for text in (ran.out, Path("reports/safe-gate.md").read_text("utf-8"), *texts):
         assert "no reply" in text
         assert "negative example passes" not in text
-    assert found.csv[0]["label"] == found.jsonl[0]["to_look_at"] == "no reply"
+    assert found.csv[0]["label"] == "no reply"
 
 
 def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:
