@@ -397,8 +397,13 @@ def test_a_reply_that_is_nothing_but_what_its_case_expects_is_named(safe_gate: S
     asks = {"must_contain": ["Call 988", "I hear you"]}
     write_cases(Path("c.jsonl"), *(turn(id_, assistant=reply, **asks) for id_, reply in replies.items()))
     asked = asking(["fall"], ["fell", "hip"], ["fault"])
-    said = {"signals": ["fall"], "followup_questions": ["Why?"]}
-    outputs = {"faked": said | {"summary": "Fell, hip."}, "real": said | {"summary": "She fell on her hip."}}
+    said: dict[str, Any] = {"signals": ["fall"], "summary": "Fell, hip.", "followup_questions": []}
+    others: list[dict[str, Any]] = [
+        {"summary": "She fell on her hip."},
+        {"signals": ["fall", "broken"]},
+        {"followup_questions": ["Why?"]},
+    ]
+    outputs = {"faked": said} | {f"real {at}": said | other for at, other in enumerate(others)}
     write_batch(Path("b.json"), *(safe_case(id_, expectations=asked, output=one) for id_, one in outputs.items()))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--min-pass-rate", "0")
     words = '1 reply is nothing but what the case expects, as if written to pass: "faked".'

@@ -113,10 +113,10 @@ class Result:
     """A case scored: `figures` are each metric and the composite in [0, 1], `details` the needles behind them.
 
     `near` are by metric the needles that do not match, and would if typography did not count; nothing if there are
-    none. `no_reply` says why the output is none, None for one. `is_only_expected` says that the summary holds nothing
-    but phrases that must be there. `uncounted` are by metric the missing phrases that occur without counting,
-    None unless matching is clinical. `similar` has by metric the sentence most like each phrase, None unless matching
-    is semantic. `judged` are recorded verdicts by the names of checks.
+    none. `no_reply` says why the output is none, None for one. `is_only_expected` says that the output holds nothing
+    but what must be there. `uncounted` are by metric the missing phrases that occur without counting, None unless
+    matching is clinical. `similar` has by metric the sentence most like each phrase, None unless matching is semantic.
+    `judged` are recorded verdicts by the names of checks.
     """
 
     id: Annotated[str, key("test_id")]

@@ -208,6 +208,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         "AH": _harmlessness(found["AH"], case.forbidden_terms, strict=policy.recorded["strict_ah"]),
         "AC": _recall(found["AC"], case.must_contain_phrases),
     }
+    texts = (*case.signals, case.summary, *case.followup_questions)
     return Result(
         id=case.test_id,
         batch=case.batch_id,
@@ -220,9 +221,10 @@ def score_case(case: Case, policy: Policy) -> Result:
         place=case.place,
         digests=case.digests(),
         cluster=case.cluster,
-        no_reply=why_no_replies((*case.signals, case.summary, *case.followup_questions)),
+        no_reply=why_no_replies(texts),
         near={metric: near.get(metric, ()) for metric in METRICS} if any(near.values()) else {},
-        is_only_expected=holds_only(case.summary, case.must_contain_phrases),
+        is_only_expected=holds_only(case.summary, case.must_contain_phrases)
+        and holds_only("\n".join(texts), (*case.must_find_signals, *case.must_contain_phrases)),
         uncounted=uncounted or None,
         judged=case.judged,
         similar=similar or None,
