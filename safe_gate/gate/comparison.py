@@ -139,12 +139,13 @@ def metrics_of(compared: ComparedParts) -> list[MetricChange]:
 
 
 class _Triple(NamedTuple):
-    """One case in three runs, and the cluster that it counts with, "" for none."""
+    """One case in three runs, the cluster that it counts with, "" for none, and whether rules may differ unseen."""
 
     baseline: Outcome
     today: Outcome
     head: Outcome
     cluster: str
+    is_unseparated: bool
 
     @property
     def change(self) -> str:
@@ -182,6 +183,8 @@ class _Triple(NamedTuple):
             *["output"] * (self.baseline.output != self.head.output),
             *["expectations"] * (self.baseline.case != self.head.case),
         ]
+        if self.is_unseparated:
+            return [f"rules or {found[0]}", *found[1:]]
         # Nothing else can differ between the runs: the same judge gave another verdict on the same output.
         return found or ["verdicts"] * (self.today.scores != self.head.scores)
 
@@ -195,7 +198,7 @@ def _compared(
         for part in (old.parts[name], rescored_run and rescored_run.parts[name])
     )
     after = {one.id: one for one in outcomes_of(name, head.parts[name])}
-    triples, unseparated = [], 0
+    triples = []
     judges: dict[tuple[str, str, str], list[bool]] = {}
     for case_id in sorted(before.keys() & after.keys()):
         was, now = before[case_id], after[case_id]
@@ -205,18 +208,17 @@ def _compared(
         for check, by in others.items():
             judges.setdefault((check, by, now.judges[check]), []).append(is_same)
         today = now if is_same and (others or not has_same_rules) else rescored.get(case_id, was)
-        unseparated += not (rescored or is_same or same_rules)
         cluster = now.cluster
         if old.cluster_key == head.cluster_key:  # no change may merge cases that it makes worse
             cluster = digest([was.cluster, now.cluster]) if was.cluster and now.cluster else ""
-        triples.append(_Triple(was, today, now, cluster))
+        triples.append(_Triple(was, today, now, cluster, not (rescored or is_same or same_rules)))
     cases = ComparedCases(
         baseline=len(before),
         head=len(after),
         both=len(triples),
         changed_outputs=[t.head.id for t in triples if t.baseline.output != t.head.output],
         changed_expectations=[t.head.id for t in triples if t.baseline.case != t.head.case],
-        unseparated=unseparated,
+        unseparated=sum(t.is_unseparated for t in triples),
         added=[Added(one, after[one].passed) for one in sorted(after.keys() - before.keys())],
         removed=[Removed(one, guards.protects(before[one])) for one in sorted(before.keys() - after.keys())],
     )
@@ -251,7 +253,7 @@ def _change(triple: _Triple, result: Any, guards: Guards) -> Change:
         scores={name: [run.scores.get(name) for run in runs] for name in moved},
         steps=max(0, triple.today.rank - triple.head.rank),
         new_violations=triple.new_violations,
-        before=result if moved or "output" in triple.because else None,
+        before=result if moved or triple.baseline.output != triple.head.output else None,
     )
 
 

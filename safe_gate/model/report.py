@@ -95,9 +95,10 @@ class MetricChange:
 class Change:
     """A case that both runs have, and how its result changed.
 
-    `because` says what differs: rules, output, expectations, or else a judge's verdicts. `labels`, `passed` and
-    `scores` have a value for each run: the baseline, the baseline under today's rules, and head. `steps` is by how many
-    labels the case falls. `before` is the baseline's result, None if it equals head's.
+    `because` says what differs: rules, output, expectations, or else a judge's verdicts. "rules or" before the first
+    says that the rules may be the cause instead. `labels`, `passed` and `scores` have a value for each run: the
+    baseline, the baseline under today's rules, and head. `steps` is by how many labels the case falls. `before` is the
+    baseline's result, None if it equals head's.
     """
 
     id: str

@@ -43,6 +43,7 @@ _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing",
 
 _COLUMNS = ("Metric", "Baseline", "Today's rules", "This run", "By rules", "By outputs", "95 %", "Worse", "Better", "p")
 _FOOTER = "Baseline: as judged then. Today's rules: its outputs under today's rules. p: after Holm's correction."
+_UNSEPARATED = "By outputs: also by rules where the two are not separated."
 
 
 def kind_of_change(change: Change) -> str:
@@ -56,7 +57,8 @@ def kind_of_change(change: Change) -> str:
 def comparison_section(comparison: Comparison, run: Parts) -> Section:
     """Return a comparison as a section; `run` has the evaluators' parts of the run that is compared."""
     parts, counts = [*parts_of(comparison.parts)], headline(comparison)
-    footer = (_FOOTER, *(evaluator.compare.compared_cases for evaluator, _ in parts))
+    is_unseparated = any(part.cases.unseparated for _, part in parts)
+    footer = (_FOOTER, _UNSEPARATED * is_unseparated, *(evaluator.compare.compared_cases for evaluator, _ in parts))
     return Section(
         title=("Compared with ", *describe_baseline(comparison.baseline)),
         headline=counts,

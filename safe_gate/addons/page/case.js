@@ -102,7 +102,7 @@ function texts(one, about, evaluator) {
   if (!one.old && one.before) {
     const why = about.withheld ? "Texts are hidden." : "The old text is not available.";
     const evidence = one.before.length ? listOf(one.before) : make("p", {}, "Nothing.");
-    const isKnown = !about.withheld && !(one.because || []).includes("output");
+    const isKnown = !about.withheld && !(one.because || []).some((cause) => cause.endsWith("output"));
     nodes.push(make("section", { className: "before" }, make("h3", {}, "Before"), isKnown ? "" : make("p", { className: "muted" }, why + " What was found in it:"), evidence));
   }
   if (!about.texts && !one.before) nodes.push(make("p", { className: "muted" }, about.withheld ? "Texts are hidden." : "This page holds no texts."));

@@ -37,6 +37,19 @@ def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: SafeGat
     assert found["comparison"]["baseline"]["commit"] == (base if kind == "commit" else "")
 
 
+def test_causes_that_a_report_cannot_separate_are_shown_so_at_the_case_too(safe_gate: SafeGate) -> None:
+    write()
+    safe_gate("run", *TURNS, "--report-dir", "old")
+    write(bad=("T-3",))
+    configure({"profile": "spec"})
+    done = safe_gate("run", *TURNS, "--baseline", "old/safe-gate.json", *STRICT)
+    (change,) = report()["comparison"]["synthesis"]["changes"]
+    assert (done.code, change["because"]) == (1, ["rules or output"]), done.log
+    assert "newly failing by rules or output" in MARKDOWN.read_text("utf-8")
+    for text in (done.out, MARKDOWN.read_text("utf-8")):
+        assert "By outputs: also by rules where the two are not separated." in " ".join(text.replace("║", "").split())
+
+
 def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: SafeGate) -> None:
     two = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": ["fever", "rash"]}}
     write(case=lambda name: safe_case(name, expectations=two))
