@@ -7,6 +7,7 @@ results, laxer rules, or missing or grouped cases.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -83,7 +84,7 @@ def weakened_since(
     `run` are the run's own settings and files. `left_out` comes first.
     """
     kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
-    return weakening.section(
+    found = weakening.section(
         [*left_out, *_replaced_report(base, kept, run), *weakening.weakenings(before, head)],
         comparison.describe(base, run.options.baseline, generated_at),
         partial=before.rules is None or head.rules is None,
@@ -91,6 +92,8 @@ def weakened_since(
         fails="fail" in (before.settings.get("on_weakened"), head.settings.get("on_weakened")),
         texts=run.options.text == "full",
     )
+    uncompared = tuple(name for name, cases in head.cases.items() if len(cases) and not before.cases.get(name))
+    return replace(found, without_baseline=uncompared)
 
 
 def _terms_of_report(report: Report) -> Terms:

@@ -282,7 +282,9 @@ def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
     if weakened.against is None:
         yield ("Unknown whether this change weakens the gate: the base commit could not be read.",)
     else:
-        yield ("The config, rules and cases are as strict as at ", *_compared_state(weakened), ".")
+        new = " and no ".join(f"{EVALUATORS[name].title} case" for name in weakened.without_baseline)
+        words = "The config and rules" if new else "The config, rules and cases"
+        yield (f"{words} are as strict as at ", *_compared_state(weakened), f", which has no {new}." if new else ".")
 
 
 def _compared_state(weakened: Weakened) -> Phrase:

@@ -54,6 +54,17 @@ def test_at_most_ten_ways_are_shown_and_the_others_folded(safe_gate: SafeGate, b
     assert "**This change weakens the gate** in 12 ways" in counts
 
 
+def test_cases_that_the_base_does_not_have_are_not_called_as_strict(safe_gate: SafeGate, base: str) -> None:
+    put({}, turn("a"))
+    base = commit()
+    Path("c.jsonl").rename("moved.jsonl")
+    ran = safe_gate("run", "--baseline", base, "--synthesis-cases", "moved.jsonl")
+    words = f'The config and rules are as strict as at "{base[:7]}" ("{base}", '
+    assert ran.out.partition(words)[2].partition("\n")[0].endswith("), which has no Synthesis case.")
+    assert report()["weakened"]["without_baseline"] == ["synthesis"]
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
 def test_a_gate_that_asks_for_no_less_says_so_in_one_line(safe_gate: SafeGate, base: str) -> None:
     put(CONFIG | {"min-pass-rate": 1.0}, turn("a"), TAGGED, turn("c"))
     ran = safe_gate("run", "--baseline", base, "--on-weakened", "fail")
