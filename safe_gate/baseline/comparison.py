@@ -9,19 +9,20 @@ from typing import Any, Literal
 
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline, RunSides, Snapshots, refuse_narrower_filter
+from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest
-from safe_gate.core.validate import suggestion
+from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of
 from safe_gate.gate import comparison as gate
 from safe_gate.gate.comparison import ComparedRun
 from safe_gate.gate.weakening import Cases, CaseTerms
 from safe_gate.inputs import case_files, globs
 from safe_gate.inputs.case_files import without_unmatched
-from safe_gate.inputs.commit_files import FilePath
+from safe_gate.inputs.commit_files import FilePath, unavailable
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, number
 from safe_gate.model.report import BaselineFacts, Comparison, Parts, Report
 from safe_gate.model.results import Recorded
 from safe_gate.scoring import measure, sides
@@ -165,8 +166,15 @@ def baseline_run(
     if base.report is not None:
         return BaselineRun(compared_report(base.report))
     there = snapshots.of(base).filtered_like(run)
-    with base.placing():
-        return _score_baseline(there, head, run, snapshots.effects.generated_at, texts=texts)
+    try:
+        with base.placing():
+            return _score_baseline(there, head, run, snapshots.effects.generated_at, texts=texts)
+    except CannotJudge as error:
+        if base.root == HERE or any((one.code, one.field) != (Code.MISSING_OUTPUT, "output") for one in error.problems):
+            raise
+        cases, first = plural(number(error.problems), "case"), quote(error.problems[0].case_id)
+        advice = "commit outputs, or name an earlier safe-gate.json as the baseline"
+        raise unavailable(base.commit[:7], f"has no recorded output of {cases}, the first {first}; {advice}") from None
 
 
 def _score_baseline(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import GOOD, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SafeGate, bare_case, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.safe_v0 import asking, saying
 from tests.support.two_runs import ALL, BAD, broken, write
@@ -35,6 +35,18 @@ def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: SafeGat
     counts = "1 newly failing, 0 fixed, 0 still failing · 1 of 12 outputs changed"
     assert counts in MARKDOWN.read_text("utf-8")
     assert found["comparison"]["baseline"]["commit"] == (base if kind == "commit" else "")
+
+
+def test_a_commit_without_its_outputs_is_refused_in_one_sentence(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), bare_case("s"), bare_case("t"))
+    base = commit()
+    outputs = [{"test_id": name, "output": safe_case(name)["output"]} for name in ("s", "t")]
+    write_cases(Path("o.jsonl"), *outputs)
+    flags = ("--safe-batch", "b.json", "--safe-outputs", "o.json*")
+    assert safe_gate("run", *flags, "--report-dir", "old").code == 0
+    words = 'has no recorded output of 2 cases, the first "s"; commit outputs, or name an earlier safe-gate.json as the'
+    refused(safe_gate("run", *flags, "--baseline", base), f"{base[:7]}: {words} baseline")
+    assert safe_gate("run", *flags, "--baseline", "old/safe-gate.json").code == 0
 
 
 def test_causes_that_a_report_cannot_separate_are_shown_so_at_the_case_too(safe_gate: SafeGate) -> None:
