@@ -249,7 +249,9 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
     elif stale:
         name, words = "lock", [*dict.fromkeys(stale)]
     elif compared:
-        name, words = "compare", [compared.baseline.commit or compared.baseline.name, "--verbose"]
+        weakened = view.report.weakened if any(rule.rule == "on-weakened" for rule in view.report.broken()) else None
+        base = (weakened and weakened.against) or compared.baseline  # a change may replace its report
+        name, words = "compare", [base.commit or base.name, "--verbose"]
     else:
         name, words = "doctor", ["--all"]
     flags = list[str]()

@@ -94,6 +94,18 @@ def test_replacing_the_baseline_by_a_worse_one_is_reported(safe_gate: SafeGate, 
     assert (safe_gate("run").code, REPLACED in section()) == (0, True)
 
 
+def test_the_next_command_after_a_replaced_baseline_shows_that_too(safe_gate: SafeGate, against: Against) -> None:
+    configure(LAX)
+    bless(safe_gate, turn("a"))
+    against(commit())
+    bless(safe_gate, turn("a", assistant=HARSH))
+    ran = safe_gate(*FAILING)
+    command = ran.out.rpartition("\nNext: safe-gate ")[2].split()
+    assert (ran.code, command[0]) == (1, "compare")
+    again = safe_gate(*command)
+    assert (again.code, "This change weakens the gate in 1 way" in again.out) == (1, True)
+
+
 def test_a_baseline_in_which_a_bad_reply_follows_none_is_a_worse_one(safe_gate: SafeGate, against: Against) -> None:
     configure(LAX | {"max-no-reply": 1})
     bad = turn("a", assistant=HARSH, checks=["agency_language"])
