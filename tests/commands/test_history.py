@@ -52,7 +52,7 @@ def runs(safe_gate: SafeGate, monkeypatch: Patch) -> Callable[[], Ran]:
 
     def made() -> Ran:
         run(1)
-        run(2)
+        run(2, "--text", "none", "--weights", "AH=2")  # which judge nothing
         run(3, is_worse=True)
         run(4, "--min-pass-rate", "0.9", "--profile", "spec", is_worse=True)
         run(5, "--min-pass-rate", "0.9", "--profile", "spec", "--max-vacuous", "nonsense")

@@ -23,6 +23,7 @@ _AGREEMENT = "Agreement with human labels"
 _LEFT, _WIDE, _TOP, _PLOT = 44, 500, 22, 150  # pixels
 _AXES = ((0.9, 5), (0.8, 4), (0.6, 4), (0.0, 4))  # where the axis of rates may begin, and how many steps it has
 _FEW_LABELS = 6
+_JUDGING_NOTHING = ("text", "weights")
 
 
 @record
@@ -50,7 +51,8 @@ class Moment:
     def of(cls, path: str, report: Report) -> Moment:
         """Return the figures of a report."""
         provenance = report.provenance
-        policy = {setting_of(name.replace("_", "-")): value for name, value in provenance.policy.items()}
+        judging = {name: value for name, value in provenance.policy.items() if name not in _JUDGING_NOTHING}
+        policy = {setting_of(name.replace("_", "-")): value for name, value in judging.items()}
         return cls(
             path,
             report.generated_at,
