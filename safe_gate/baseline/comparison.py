@@ -47,9 +47,10 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     if not found.measured:
         problems = [sides.no_input_problem(merges=bool(run.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
-    problems += sides.unknown_names(run.head, found.measured)
+    why = f" (policy-ref base reads only files that the base commit {run.base.commit[:7]} names)" if run.base else ""
+    problems += sides.unknown_names(run.head, found.measured, why)
     if run.base:
-        problems += run.base.placed(sides.unknown_names(run.judge, found.measured))
+        problems += run.base.placed(sides.unknown_names(run.judge, found.measured, why))
     return replace(found, problems=tuple(problems))
 
 

@@ -225,22 +225,23 @@ def group_limits(evaluator: Evaluator, every: Mapping[str, Any]) -> Mapping[str,
     return (every[setting] if setting else None) or {}
 
 
-def unknown_names(side: Snapshot, measured: Mapping[str, Measurement]) -> Iterator[Problem]:
+def unknown_names(side: Snapshot, measured: Mapping[str, Measurement], why: str = "") -> Iterator[Problem]:
     """Yield a problem for each group and each check in the settings of a side that does not exist.
 
-    An evaluator without input is not asked.
+    An evaluator without input is not asked. `why` is as in `unknown_groups`.
     """
-    yield from unknown_groups(side, measured)
+    yield from unknown_groups(side, measured, why)
     yield from misnamed_settings(side, measured)
 
 
 def unknown_groups(
-    side: Snapshot, measured: Mapping[str, Measurement], *, is_selection: bool = False
+    side: Snapshot, measured: Mapping[str, Measurement], why: str = "", *, is_selection: bool = False
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that settings name and no case has: its rules would judge nothing.
 
     Cases with a problem come first: they may have the group. A filter may name a group of any evaluator. Of a
-    selection of the cases, only what looks misspelt is a problem: the others may have the rest.
+    selection of the cases, only what looks misspelt is a problem: the others may have the rest. `why` says which files
+    were read, where others may have the group.
     """
     read = {name: found.groups for name, found in measured.items() if not found.problems}
     problems: list[Problem] = []
@@ -254,7 +255,7 @@ def unknown_groups(
         meant = groups - limited.keys() if is_selection else groups
         for name, hint in with_hints(sorted(limited.keys() - groups), meant):
             if not limited[name].get("optional") and (hint or not is_selection):
-                words = f"no case has this {grouping.noun}{hint}; correct the name, or set"
+                words = f"no case has this {grouping.noun}{hint}{why}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
                 problems.append(Problem(Place(str(grouping.setting)), words, field=name, code=Code.INVALID_SETTING))
     yield from side.in_config(problems)
