@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -121,12 +121,14 @@ def _compared_run(parts: Parts, version: str, packs_sha256: str, policy: Mapping
 class BaselineRun:
     """A baseline as it was judged, and its outputs judged by the run's rules if it has them.
 
-    `scores` are those of a commit's cases with their terms, None for a report.
+    `scores` are those of a commit's cases with their terms, None for a report. `by_base` has the parts of the
+    run's outputs by the baseline's rules, where these are others.
     """
 
     old: ComparedRun
     today: ComparedRun | None = None
     scores: Scores | None = None
+    by_base: Parts = field(default_factory=dict)
 
     @property
     def cases(self) -> Cases | None:
@@ -196,7 +198,13 @@ def _score_baseline(
     by_today = _sound_parts(again, there.settings)
     is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
     parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
-    return BaselineRun(old, old._replace(parts=parts), found)
+    inputs = {name: run.options.value(name) for name in sides.OF_INPUTS}
+    theirs = replace(there, root=run.root, options=there.options.replace(bounds=run.options.bounds, **inputs))
+    by_base = {
+        name: measure.measure_part(EVALUATORS[name], theirs, generated_at, ScoringMethod(skips_misfits=True)).part
+        for name in again
+    }
+    return BaselineRun(old, old._replace(parts=parts), found, by_base)
 
 
 def compare_with_baseline(
@@ -216,7 +224,7 @@ def compare_with_baseline(
     if base is not None:
         refuse_narrower_filter(base, run.judge.settings)
         texts = texts_to_keep(run.head.options) == "all"
-        past = baseline_run(base, run.snapshots, head, run.judge, texts=texts)
+        past = baseline_run(base, run.snapshots, head, replace(run.judge, root=HERE), texts=texts)
     name, guards = describe(base, options.baseline, generated_at), gate.Guards.of(options.values())
     return compare_to(name, past, head, guards, options.cluster_key, waived=waived), past
 
@@ -241,7 +249,7 @@ def compare_to(
     old, head = gate.comparable(past.old, head)
     if problems := tuple(_unknown_names(old, head, guards.protect, cluster_key)):
         raise CannotJudge(*problems)
-    compared = gate.compare(old, past.today, head, guards)
+    compared = gate.compare(old, past.today, head, guards, past.by_base)
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
     outcomes = gate.judge(compared, guards, waived)
     status = gate.status(compared, outcomes, guards).value

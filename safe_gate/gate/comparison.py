@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from enum import StrEnum
 from operator import attrgetter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from safe_gate.core import stats
@@ -107,7 +108,11 @@ class Guards(NamedTuple):
 
 
 def compare(
-    old: ComparedRun, today: ComparedRun | None, head: ComparedRun, guards: Guards
+    old: ComparedRun,
+    today: ComparedRun | None,
+    head: ComparedRun,
+    guards: Guards,
+    by_base: Parts = MappingProxyType({}),
 ) -> dict[str, Compared | None]:
     """Return the comparison of each evaluator that either run has, None of the others.
 
@@ -116,11 +121,16 @@ def compare(
     baseline's verdict today. Otherwise it has head's verdict if its digests are the same. Any other case is assumed to
     keep the baseline's verdict. The same goes for a case with recorded verdicts of another judge. Unless both runs are
     clustered by the same field, the clusters of head count. Cases that head's filter leaves out are in neither run.
+
+    `by_base` has head's outputs under the baseline's rules. An output that newly fails by these is no better
+    for failing by today's too: it is compared with the verdict and scores that the baseline had.
     """
     if today and head.is_withheld:
         today = today.withheld()
     parts = {  # without a baseline all cases are added, without head all are gone
-        name: _compared(name, old, today, head, guards) if old.parts[name] or head.parts[name] else None
+        name: _compared(name, old, today, head, guards, by_base.get(name))
+        if old.parts[name] or head.parts[name]
+        else None
         for name in EVALUATORS
     }
     metrics = metrics_of(parts)
@@ -190,7 +200,12 @@ class _Triple(NamedTuple):
 
 
 def _compared(
-    name: str, old: ComparedRun, rescored_run: ComparedRun | None, head: ComparedRun, guards: Guards
+    name: str,
+    old: ComparedRun,
+    rescored_run: ComparedRun | None,
+    head: ComparedRun,
+    guards: Guards,
+    by_base: Any,
 ) -> Compared:
     evaluator, same_rules = EVALUATORS[name], old.rules[name] == head.rules[name]
     before, rescored = (
@@ -198,6 +213,7 @@ def _compared(
         for part in (old.parts[name], rescored_run and rescored_run.parts[name])
     )
     after = {one.id: one for one in outcomes_of(name, head.parts[name])}
+    then = {one.id: one for one in outcomes_of(name, by_base)}
     triples = []
     judges: dict[tuple[str, str, str], list[bool]] = {}
     for case_id in sorted(before.keys() & after.keys()):
@@ -208,6 +224,11 @@ def _compared(
         for check, by in others.items():
             judges.setdefault((check, by, now.judges[check]), []).append(is_same)
         today = now if is_same and (others or not has_same_rules) else rescored.get(case_id, was)
+        one = then.get(case_id, was)
+        # Head may be a report of other files.
+        if not today.passed and now.newly_fails(was) and one.newly_fails(was) and one.output == now.output:
+            lost = {key: score for key, score in was.scores.items() if one.scores.get(key, score) < score}
+            today = was._replace(scores={**today.scores, **lost})
         cluster = now.cluster
         if old.cluster_key == head.cluster_key:  # no change may merge cases that it makes worse
             cluster = digest([was.cluster, now.cluster]) if was.cluster and now.cluster else ""

@@ -8,6 +8,7 @@ import pytest
 
 from tests.support.cases import GOOD, SafeGate, bare_case, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
+from tests.support.pack_files import OWN
 from tests.support.safe_v0 import asking, saying
 from tests.support.two_runs import ALL, BAD, broken, write
 from tests.support.weakening import configure
@@ -80,6 +81,28 @@ def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: SafeGate) 
     row = next(line for line in done.out.splitlines() if line.startswith("║ SAFE v0: pass "))
     cells = [cell.strip() for cell in row.strip("║").split("│")][1:6]
     assert cells == ["100.0%", "0.0%", "0.0% (0.0 to 39.0)", "-100.0", "0.0"]
+
+
+@pytest.mark.parametrize("added", [{"rules": ["ours.json"]}, {"tags": {"exam": {"must_contain": ["988"]}}}])
+def test_a_new_rule_that_the_old_reply_fails_hides_no_regression(safe_gate: SafeGate, added: dict[str, Any]) -> None:
+    rule = {"id": "team-guarantee/hard", "phrase": "so hard", "why": "x", "hit": ["so hard"], "miss": ["easy"]}
+    configure(OWN | {"rules": [rule]}, "ours.json")
+    Path("safe.config.json").write_text("{}", "utf-8")
+    turns = [turn(name, checks=["unverifiable_reassurance"], tags=["exam"]) for name in ("worse", "reworded", "same")]
+    write_cases(Path("c.jsonl"), *turns)
+    base = commit()
+    configure(added)
+    changed = turns[0] | {"assistant": BAD}, turns[1] | {"assistant": f"{GOOD} Truly so hard."}, turns[2]
+    write_cases(Path("c.jsonl"), *changed)
+    arguments = (*TURNS, "--baseline", base, "--max-unexpected-failures", "off", "--protect", "worse", *STRICT)
+    assert safe_gate("run", *arguments, "--min-synthesis-pass-rate", "0").code == 1
+    found = report()
+    assert broken(found) == {("protect", "synthesis"), ("max-regressions", "synthesis")}
+    changes = {one["id"]: (one["change"], *one["because"]) for one in found["comparison"]["synthesis"]["changes"]}
+    assert changes["worse"][0] == "newly failing"
+    assert "output" in changes["worse"]
+    assert {changes[one][0] for one in ("reworded", "same")} == {"still failing"}
+    assert next(one["head"] - one["today"] for one in found["comparison"]["synthesis"]["metrics"]) < 0
 
 
 def test_a_negative_example_that_passes_is_named_as_one(safe_gate: SafeGate) -> None:
