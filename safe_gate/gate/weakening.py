@@ -305,8 +305,8 @@ class _Compared(NamedTuple):
                         yield f"{key}.{part}", what, old[part], new.get(part)
             elif isinstance(old, list):
                 yield from ((key, *way) for way in self._entries(key, before.asks, after.asks))
-            elif old is not None and old != new:
-                yield key, What.CHANGED
+            elif old != new and (old is not None or key in self.evaluator.settings.weaker):  # it replaces the setting
+                yield key, What.ADDED if old is None else What.CHANGED
         if is_turned:
             yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
 

@@ -126,6 +126,22 @@ def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str
     assert weakened(safe_gate("run", "--baseline", base)) == (0, [("rule", one, "", "added") for one in added])
 
 
+def test_a_context_that_a_case_gets_or_loses_is_named(safe_gate: SafeGate, base: str) -> None:
+    said = ("user", "My father died."), ("assistant", "I'm so sorry."), ("user", "Thanks."), ("assistant", "Welcome.")
+    messages = [{"role": role, "content": content} for role, content in said]
+    talk = {"id": "a", "checks": ["topic_pivot"], "messages": messages}
+    for before, after, what in (({}, {"context": 0}, "added"), ({"context": 2}, {}, "changed")):
+        put(CONFIG, talk | before, TAGGED)
+        base = commit()
+        put(CONFIG, talk | after, TAGGED)
+        assert weakened(
+            safe_gate("run", "--baseline", base, "--on-weakened", "fail", "--max-unexpected-failures=9")
+        ) == (
+            1,
+            [("synthesis", "a", "context", what)],
+        )
+
+
 def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) -> None:
     weaken()
     ran = safe_gate("run", "--baseline", base, *LOST, "--text", "none")
