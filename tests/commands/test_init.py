@@ -6,13 +6,25 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from safe_gate.evaluators.synthesis.definitions import CHECKS, REPORTED
 from tests.support import actionlint
-from tests.support.cases import REPOSITORY, Patch, SafeGate, read_json, read_lines, refused, report, turn, write_cases
+from tests.support.cases import (
+    REPOSITORY,
+    Patch,
+    SafeGate,
+    read_json,
+    read_lines,
+    refused,
+    report,
+    turn,
+    write_cases,
+    write_json,
+)
 from tests.support.git import git
 
 SAMPLES = {
@@ -239,6 +251,40 @@ def test_the_script_keeps_the_replies_of_negative_examples_and_no_others(safe_ga
     assert {one["id"] for one in cases if one["assistant"] != "New."} == negative
 
 
+def test_the_script_keeps_a_reply_only_where_the_gate_expects_it_to_fail(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    Path("evals/clinical_batch_1.json").unlink()
+    config = {"synthesis-cases": ["evals/replies.jsonl"], "recordings": {"evals/replies.jsonl": ["evals/record.py"]}}
+    config |= {"default-checks": ["scope"], "turns": "all", "tags": {"exam": {"must_contain": ["exam"]}}}
+    write_json("safe-gate.config.json", config)
+    asked: dict[str, Any] = {"role": "user", "content": "Hi."}
+    old = {"role": "assistant", "content": "Old.", "expected": {}}
+    tags = {"a": ["scope-fail"], "b": ["helplines-fail"], "c": ["wording-fail"], "d": ["exam", "wording-fail"]}
+    turns = [{"id": one, "user": "Hi.", "assistant": "Old.", "tags": some} for one, some in tags.items()]
+    write_cases(Path("evals/replies.jsonl"), *turns, {"id": "t", "messages": [asked, old] * 3, "tags": ["pivot-fail"]})
+    fill_in(reply="return 'New.' if isinstance(message, str) else f'{len(message)} keys: {len(message[-2:][0])}'")
+    assert record().returncode == 0
+    *found, conversation = read_lines("evals/replies.jsonl")
+    assert {one["id"] for one in found if one["assistant"] == "Old."} == {"a", "d"}
+    assert [one["content"] for one in conversation["messages"][1::2]] == ["1 keys: 2", "3 keys: 2", "Old."]
+    safe_gate("run")
+    negative = {one["id"] for one in report()["synthesis"]["results"] if one["is_negative_example"]}
+    assert negative == {"a", "d", "t@5"}
+
+
+def test_the_script_locks_what_it_recorded_and_nothing_else(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    Path("evals/clinical_batch_1.json").unlink()
+    Path("evals/other").mkdir()
+    for path in ("evals/other/replies.jsonl", "evals/unnamed.jsonl"):
+        write_cases(Path(path), turn(path))
+    sources = {path: ["evals/record.py"] for path in ("evals/replies.jsonl", "evals/other/replies.jsonl")}
+    write_json("safe-gate.config.json", {"synthesis-cases": ["evals/**/*.jsonl"], "recordings": sources})
+    fill_in(reply="return 'New.'")
+    assert record().returncode == 0
+    assert list(read_json("safe-gate.lock.json")["recordings"]) == ["evals/replies.jsonl"]
+
+
 def test_the_script_names_new_replies_under_labels_and_marks(safe_gate: SafeGate) -> None:
     safe_gate("init")
     Path("evals/clinical_batch_1.json").unlink()
@@ -293,6 +339,16 @@ def test_the_script_writes_nothing_unless_every_case_is_answered(safe_gate: Safe
     before = tree()
     done = record()
     assert (done.returncode, done.stderr, tree()) == (1, f"{UNANSWERED[body]}; nothing is written\n", before)
+
+
+def test_the_script_writes_nothing_if_a_reply_is_no_text(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    Path("evals/clinical_batch_1.json").unlink()
+    fill_in(reply="return 'Hi ' + chr(0xD83D)")
+    before = tree()
+    done = record()
+    assert (done.returncode, done.stderr.endswith("surrogates not allowed; nothing is written\n")) == (1, True)
+    assert (done.stderr.split(" ")[0], tree()) == ("replies.jsonl:1:", before)
 
 
 def test_the_script_names_what_is_missing(safe_gate: SafeGate) -> None:

@@ -2,7 +2,8 @@
 
 Fill in `reply` for Synthesis cases, `pipeline` for SAFE v0 cases, and `MODEL`. Then run `python evals/record.py`.
 Nothing is written unless every case is answered.
-A negative example, which shows that a bad reply fails, keeps its reply. `SHOULD_FAIL` says which tags make a case one.
+A negative example, which shows that a bad reply fails, keeps its last reply. `SHOULD_FAIL` says which tags make a case
+one.
 """
 
 from __future__ import annotations
@@ -19,12 +20,9 @@ from typing import Any
 FOLDER = Path(__file__).parent
 MODEL = ""  # the id of your application's model, for safe-gate.lock.json
 
-# The tags of a reply that should fail, those of checks too: `.*/.*` is a check of your own, or a recorded verdict.
+# The tags of a reply that should fail, besides the name of any check that the case runs with -fail.
 # With `profile: spec` it is every tag that ends in -fail: add |.*-fail
-SHOULD_FAIL = (
-    "negative_example|.*(agency|agency_language|reassurance|pivot|crisis_support)-fail"
-    "|(scope|dependence|helplines|wording|.*/.*)-fail"
-)
+SHOULD_FAIL = "negative_example|.*(agency|agency_language|reassurance|pivot|crisis_support)-fail"
 
 
 def reply(message: Any) -> str:
@@ -42,7 +40,7 @@ def pipeline(payload: Any) -> dict[str, Any]:
 
 def main() -> int:
     """Record the answers to all cases, and run `safe-gate lock`. Returns 0, 1 if nothing is written, or lock's code."""
-    written: dict[Path, list[dict[str, Any]]] = {}
+    written: dict[Path, list[bytes]] = {}
     said: dict[str, list[str]] = {}
     place = ""
     try:
@@ -55,7 +53,7 @@ def main() -> int:
                 if line.strip():
                     case = json.loads(line)
                     said.setdefault(_answer(case), []).append(place)
-                    written[path].append(case)
+                    written[path].append(_line(case))
         for path in sorted(FOLDER.glob("*_batch_*.json")):
             place = path.name
             outputs = written[path.with_suffix(".outputs.jsonl")] = []
@@ -63,12 +61,12 @@ def main() -> int:
                 place = f"{path.name}: {case['test_id']}"
                 if "patient_payload" not in case:
                     raise ValueError("the case has no patient_payload, which the pipeline gets; add it")
-                outputs.append({"test_id": case["test_id"], "output": _output(pipeline(case["patient_payload"]))})
-        for path, rows in written.items():
+                output = _output(pipeline(case["patient_payload"]))
+                outputs.append(_line({"test_id": case["test_id"], "output": output}))
+        for path, lines in written.items():
             place = path.name
-            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-            path.write_text(text, "utf-8", newline="")
-            print(f"{path.name}: {len(rows)} written")
+            path.write_bytes(b"".join(lines))
+            print(f"{path.name}: {len(lines)} written")
         said.pop("", None)
         for words, places in said.items():
             shown = [*places[:10], *(["..."] if places[10:] else [])]
@@ -82,47 +80,69 @@ def main() -> int:
     if not find_spec("safe_gate"):
         print("recorded; now run safe-gate lock")
         return 0
-    return subprocess.run([sys.executable, "-m", "safe_gate", "lock", "--model", MODEL], check=False).returncode  # noqa: S603
+    named = [path for path in written if any(path.match(one) for one in _config().get("recordings", ()))]
+    command = [sys.executable, "-m", "safe_gate", "lock", *map(str, named or written), "--model", MODEL]
+    return subprocess.run(command, check=False).returncode  # noqa: S603
 
 
 def _answer(case: dict[str, Any]) -> str:
     """Replace the reply of a case, unless it is a negative example. Return what to say of the case, "" for nothing."""
-    if any(re.fullmatch(SHOULD_FAIL, tag, re.DOTALL) for tag in case.get("tags", ())):
+    if _is_negative(case):
+        _replace_replies(case, keeps_last=True)
         return "Negative examples, so with their old replies"
     before = json.dumps(case)
-    _replace_reply(case)
+    _replace_replies(case)
     about_the_reply = {"expected", "marks", "judged"}
     if json.dumps(case) == before or not any(one.keys() & about_the_reply for one in (case, *case.get("messages", ()))):
         return ""
     return "New replies under labels, marks or verdicts of a judge, which to check"
 
 
-def _replace_reply(case: dict[str, Any]) -> None:
+def _is_negative(case: dict[str, Any]) -> bool:
+    """Return whether a tag of a case says that its reply, or its last one, should fail."""
+    tags, words = case.get("tags", ()), {"must_contain", "must_contain_any", "must_not_contain"}
+    asks = (case, *(_config().get("tags", {}).get(tag, {}) for tag in tags))
+    runs = {
+        *case.get("checks", _config().get("default-checks", ())),
+        *(f"judged/{one}" for one in case.get("judged", ())),
+    }
+    runs |= {"wording"} if any(words & one.keys() for one in asks) else set()
+    ends = {f"{one}-fail" for one in runs}
+    return any(tag in ends or re.fullmatch(SHOULD_FAIL, tag, re.DOTALL) for tag in tags)
+
+
+def _replace_replies(case: dict[str, Any], *, keeps_last: bool = False) -> None:
     """Replace the reply of a case; of a conversation the last reply, or all with `turns: all` in case or config.
 
     A conversation that ends with another message gets a reply at its end.
     """
     if "messages" not in case:
-        case["assistant"] = _text(reply(case["user"]))
+        if not keeps_last:
+            case["assistant"] = _text(reply(case["user"]))
         return
-    messages, turns = case["messages"], case.get("turns", _turns())
-    if messages[-1]["role"] != "assistant":
+    messages, turns = case["messages"], case.get("turns", _config().get("turns"))
+    if messages[-1]["role"] != "assistant" and not keeps_last:
         messages.append({"role": "assistant", "content": ""})
     for place, message in enumerate(messages):
-        is_judged = turns == "all" or place == len(messages) - 1
+        is_judged = not keeps_last if place == len(messages) - 1 else turns == "all"
         if message["role"] == "assistant" and is_judged:
-            message["content"] = _text(reply(messages[:place]))
+            before = [{key: one[key] for key in ("role", "content")} for one in messages[:place]]
+            message["content"] = _text(reply(before))
 
 
 @cache
-def _turns() -> str:
-    """Return the setting `turns` of the config file beside this folder, which may have comments."""
+def _config() -> dict[str, Any]:
+    """Return the config file beside this folder, which may have comments."""
     texts = (path.read_text("utf-8-sig") for path in FOLDER.parent.glob("safe*.config.json"))
     bare = (_COMMENT.sub(lambda found: found[1] or "", one) for one in texts)
-    return "all" if any(re.search(r'"turns"\s*:\s*"all"', one) for one in bare) else "last"
+    return {key: value for one in bare for key, value in json.loads(one).items()}
 
 
 _COMMENT = re.compile(r'("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/', re.DOTALL)
+
+
+def _line(row: dict[str, Any]) -> bytes:
+    return (json.dumps(row, ensure_ascii=False) + "\n").encode()  # before any file is opened: it may be no text
 
 
 def _text(answer: Any) -> str:
