@@ -228,6 +228,7 @@ ADVICE = {
     Fault.SOURCES_CHANGED: _AGAIN,
     Fault.NOT_RENEWED: f"{RUN_LOCK} when it is recorded",
     Fault.NOT_RECORDED_AGAIN: _AGAIN,
+    Fault.MODEL_CHANGED: _AGAIN,
     Fault.TOO_OLD: _AGAIN,
     Fault.IN_FUTURE: _AGAIN,
 }
@@ -269,8 +270,11 @@ def stale(path: str, now: Locked, entry: Locked | None, before: Locked | None, *
         yield Stale(path, Fault.SOURCES_CHANGED, changed)
     if now.sha256 != entry.sha256:
         yield Stale(path, Fault.NOT_RENEWED)
-    elif before and (is_same or before.sha256 == now.sha256) and (moved := _different(before, entry)):
-        yield Stale(path, Fault.NOT_RECORDED_AGAIN, moved)
+    elif before and (is_same or before.sha256 == now.sha256):
+        if moved := _different(before, entry):
+            yield Stale(path, Fault.NOT_RECORDED_AGAIN, moved)
+        if before.model and before.model != entry.model:
+            yield Stale(path, Fault.MODEL_CHANGED)
 
 
 def _different(before: Locked, after: Locked) -> tuple[str, ...]:

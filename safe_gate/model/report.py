@@ -218,6 +218,7 @@ class Fault(StrEnum):
     SOURCES_CHANGED = "is older than its sources"
     NOT_RENEWED = "changed without a new entry in the lock"
     NOT_RECORDED_AGAIN = "has the base's outputs, although its sources changed"
+    MODEL_CHANGED = "has the base's outputs, although its model changed"
     TOO_OLD = "is too old"
     IN_FUTURE = "is newer than the judged commit"
 

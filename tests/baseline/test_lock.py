@@ -189,6 +189,16 @@ def test_other_bytes_with_the_same_outputs_are_stale(safe_gate: SafeGate, locked
     assert stale(safe_gate, "--baseline", locked) == UNCHANGED
 
 
+def test_another_model_with_the_same_outputs_is_stale(safe_gate: SafeGate, locked: str) -> None:
+    said: Faults = [("has the base's outputs, although its model changed", [])]
+    for command in (("lock", "--model", "m-2"), ("lock",)):
+        safe_gate(*command)
+        assert stale(safe_gate, "--baseline", locked) == said
+    record("What was it like?")
+    safe_gate("lock", "--model", "m-3")
+    assert stale(safe_gate, "--baseline", locked) == []
+
+
 def test_one_output_that_changed_shows_a_new_recording(safe_gate: SafeGate, locked: str) -> None:
     def relock(*cases: dict[str, Any]) -> None:
         write_cases(Path(CASES), *cases)
