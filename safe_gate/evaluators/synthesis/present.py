@@ -516,11 +516,11 @@ def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
 
 
 def _fail_tag_remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
-    """Yield a sentence on tags that excuse a failure under the profile `spec` alone: they may be topics."""
-    summary = part.summary
-    tags = (tag for tag in summary.by_tag if tag.endswith("-fail"))
-    if found := sorted(tag for tag in tags if not is_negative([tag], "standard", summary.by_check)):
+    """Yield a sentence on tags that excuse a failure of a case under the profile `spec` alone: they may be topics."""
+    tags = {tag for tag in part.summary.by_tag if tag.endswith("-fail") and not is_negative([tag], "standard")}
+    pairs = ((tag, one.checks) for one in (part.results if tags else ()) for tag in tags.intersection(one.tags))
+    if found := sorted({tag for tag, checks in pairs if not is_negative([tag], "standard", checks)}):
         is_spec = policy["profile"] == "spec"
         does = "excuse every failure of their cases under profile spec" if is_spec else "excuse no failure"
-        words = f"Tags that end in -fail but name no check {does}: "
+        words = f"Tags that end in -fail but name no check of their case {does}: "
         yield (words, *first_few(found, len(found)), ". Tag a reply that should fail negative_example.")

@@ -119,7 +119,7 @@ def test_a_failure_is_expected_where_a_tag_names_a_check(safe_gate: SafeGate) ->
 def test_tags_that_excuse_under_the_specification_alone_are_named_once(safe_gate: SafeGate) -> None:
     tags = ("exam-fail", "never-fail", "pivot-fail", "grief")
     write_cases(Path("c.jsonl"), *(turn(f"{tag} {i}", tags=[tag]) for tag in tags for i in range(3)))
-    said = 'Tags that end in -fail but name no check {}: "exam-fail", "never-fail". Tag a reply that should fail '
+    said = 'Tags that end in -fail but name no check of their case {}: "exam-fail", "never-fail". Tag a reply that should fail '
     idle, under_spec = map(said.format, ("excuse no failure", "excuse every failure of their cases under profile spec"))
     for command in ("eval", "run"):
         ran = safe_gate(command, "--cases", "c.jsonl", "--max-unexpected-failures", "9")
@@ -130,6 +130,15 @@ def test_tags_that_excuse_under_the_specification_alone_are_named_once(safe_gate
     write_batch(Path("b.json"), safe_case("s", archetype="night-fail"))
     safe_gate("run", "--cases", "c.jsonl", "--batch", "b")
     assert scorecard().count("excuse no failure: <code>exam-fail</code>, <code>never-fail</code>. Tag") == 1
+
+
+def test_a_tag_of_a_check_that_its_case_does_not_run_is_named(safe_gate: SafeGate) -> None:
+    runs = turn("runs", assistant="Call 988.", checks=["helplines"])
+    write_cases(Path("c.jsonl"), runs, turn("does not", tags=["helplines-fail"]))
+    said = 'Tags that end in -fail but name no check of their case excuse no failure: "helplines-fail".'
+    assert said in safe_gate("run", "--cases", "c.jsonl").log
+    write_cases(Path("c.jsonl"), runs | {"tags": ["helplines-fail"]}, turn("does not"))
+    assert said not in safe_gate("run", "--cases", "c.jsonl").log
 
 
 def fold(results: list[Result]) -> Totals:
