@@ -119,3 +119,17 @@ def test_recorded_text_is_escaped_in_every_form(safe_gate: SafeGate) -> None:
         out = safe_gate("explain", "a", "--batch", "b.json", *form).out
         assert not {"\x1b", "\u202e"} & set(out)
         assert commands_in(out) == []
+
+
+def test_a_second_hit_in_a_clause_is_shown_with_the_one_that_counts(safe_gate: SafeGate) -> None:
+    phrases = {"acme/off": "half the price", "acme/house": "on the house"}
+    rules = [{"id": one, "phrase": text, "why": "x", "hit": [text], "miss": ["a"]} for one, text in phrases.items()]
+    pack = {"pack": "acme", "check": "acme/no-gifts", "group": "gift", "field": "assistant", "about": "x"}
+    write_json("gifts.json", pack | {"defines": {"against": ["gift"], "decides": "none_against"}, "rules": rules})
+    reply = "It is half the price and it is on the house."
+    write_cases(Path("own.jsonl"), turn("own", assistant=reply, checks=["acme/no-gifts"]))
+    out = safe_gate("explain", "own", "--cases", "own.jsonl", "--rules", "gifts.json").out
+    assert (
+        '  does not count  "on the house"  acme/house  its clause counts once, by "acme/off": "half the price"\n' in out
+    )
+    assert "1 clause against the reply" in out

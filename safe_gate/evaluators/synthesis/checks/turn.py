@@ -315,7 +315,8 @@ class Turn:
         """Return what counts for a check in some groups, and the cancelled hits.
 
         If live matches overlap, in any of the groups, the longest counts. A shipped rule's match against the reply
-        never gives way to a match of a team's rule. By clause, the first of a group counts for its clause.
+        never gives way to a match of a team's rule. By clause, the first of a group counts for its clause, and cancels
+        the others.
         """
         cancelled: list[Match] = []
         live: list[Match] = []
@@ -334,9 +335,14 @@ class Turn:
             longest, lost = [*firm, *others], [*lost, *lost_to_own]
         kept = longest
         if self.rules.by_clause:
-            kept = list({(match.rule.group, match.clause): match for match in reversed(longest)}.values())
+            of_clause = {(match.rule.group, match.clause): match for match in reversed(longest)}
+            kept = list(of_clause.values())
+            for match in longest if len(kept) < len(longest) else ():
+                if (first := of_clause[match.rule.group, match.clause]) is not match:
+                    words = self._recorded_match(first)
+                    cancelled.append(match._replace(by=f"clause: {first.rule.id}", words=words))
         kept = sorted(kept, key=lambda match: match.start)
-        cancelled += self._overridden(lost, kept)
+        cancelled += self._overridden(lost)
         by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
         hits = {group: self._placed(map(self._hit, some)) for group, some in by_group.items()}
         stopped = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
@@ -354,16 +360,12 @@ class Turn:
             cancelled += found.cancelled
         return CountedHits(matches, hits, tuple(cancelled))
 
-    def _overridden(self, lost: Sequence[tuple[Match, Match]], kept: Sequence[Match]) -> Iterator[Match]:
-        """Yield the matches that a longer one cancels, and those longer ones of which another counts for the clause."""
-        of_clause = {(match.rule.group, match.clause): match for match in kept if lost and self.rules.by_clause}
+    def _overridden(self, lost: Sequence[tuple[Match, Match]]) -> Iterator[Match]:
+        """Yield the matches that a longer one cancels."""
         for match, longer in lost:
             # A near-synonym that was learned is no news, nor is the same rule on fewer words.
             if match.rule.origin != "learned" and longer.rule is not match.rule:
                 yield match._replace(by=f"longer: {longer.rule.id}", words=self._recorded_match(longer))
-                first = of_clause.get((longer.rule.group, longer.clause), longer)
-                if first is not longer:
-                    yield longer._replace(by=f"clause: {first.rule.id}", words=self._recorded_match(first))
 
     def _excluding_group(self, match: Match, check: Check) -> tuple[str, str]:
         """Return the group of messages that keeps a match from counting, and its words, if this message is of one."""
