@@ -16,14 +16,14 @@ from safe_gate import __version__
 from safe_gate.baseline import source
 from safe_gate.core.setting import OFF, Setting, flat
 from safe_gate.evaluators.registry import EVALUATORS, results_of
-from safe_gate.gate import rules
+from safe_gate.gate import comparison, rules
 from safe_gate.github import HAND_OVER, Effects, foreign_checkout
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import input_paths, overwritten_reports
 from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
-from safe_gate.model.report import InputFile, Origin, Provenance, Report, Tool, Verdict
+from safe_gate.model.report import Comparison, InputFile, Origin, Provenance, Report, Tool, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import console, formats
 from safe_gate.render.cases import RankedFindings, rank
@@ -233,13 +233,12 @@ def _tell_programs(view: ReportView, problems: Sequence[Problem], written: Seque
 def _next_command(view: ReportView, options: Settings, given: frozenset[str]) -> str:
     """Return the command that shows most of why the gate failed, with the settings that no config file repeats.
 
-    For stale recordings it is the one that follows when they are recorded again. "" for waivers, which the log lists.
+    For stale recordings it is the one that follows when they are recorded again. "" if no command shows more than the
+    log, as of waivers.
     """
-    if {rule.rule for rule in view.report.broken()} == {"waivers"}:
-        return ""
     findings = (one for part in view.parts for one in part.section.findings if one.breaks)
     ids = [one.case_id.text for one in rank(findings, _MOST_NAMED).first]
-    compared = view.report.comparison
+    compared, broken = view.report.comparison, {rule.rule for rule in view.report.broken()}
     if not ids:  # then a rule may name cases, of which the baseline's alone are not here; the gate's own name waivers
         blamed = {name for rule in view.report.broken() if rule.evaluator != "gate" for name in rule.names}
         ids = [one.id for part in view.parts for one in results_of(part.part) if one.id in blamed]
@@ -248,12 +247,12 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
         name, words = "explain", ids[:_MOST_NAMED]
     elif stale:
         name, words = "lock", [*dict.fromkeys(stale)]
-    elif compared:
-        weakened = view.report.weakened if any(rule.rule == "on-weakened" for rule in view.report.broken()) else None
+    elif compared and not _rules_of_compare(view.report, compared).isdisjoint(broken):
+        weakened = view.report.weakened if "on-weakened" in broken else None
         base = (weakened and weakened.against) or compared.baseline  # a change may replace its report
         name, words = "compare", [base.commit or base.name, "--verbose"]
     else:
-        name, words = "doctor", ["--all"]
+        return ""
     flags = list[str]()
     for setting in every_setting():
         named = setting.flags_of(name)
@@ -262,6 +261,11 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
     words = [*flags, "--", *words] if any(one.startswith("-") for one in words if ids or stale) else [*words, *flags]
     command = " ".join(("safe-gate", name, *(shlex.quote(plain(Untrusted(one), _LONGEST)) for one in words)))
     return f"{command} # when it is recorded again" if name == "lock" else command
+
+
+def _rules_of_compare(report: Report, compared: Comparison) -> set[str]:
+    guards = comparison.Guards.of(report.provenance.policy)
+    return {"on-weakened", *(outcome.rule for outcome in comparison.judge(compared.parts, guards))}
 
 
 _LONGEST = 1_000

@@ -162,6 +162,15 @@ def test_a_quiet_run_prints_its_verdict_alone_and_writes_all_reports(safe_gate: 
     assert ran.out.count("\n") == 1
 
 
+@pytest.mark.parametrize("flags", [("--max-vacuous", "0"), ("--min-label-accuracy", "0.9")])
+def test_no_next_command_where_none_shows_what_broke_a_rule(safe_gate: SafeGate, flags: tuple[str, str]) -> None:
+    write_cases(Path("c.jsonl"), turn("a", user="Hello.", assistant="Hello, how are you?", checks=["topic_pivot"]))
+    safe_gate("run", "--cases", "c.jsonl", "--report-dir", "old")
+    for more in ((), ("--baseline", "old/safe-gate.json")):
+        ran = safe_gate("run", "--cases", "c.jsonl", *flags, *more)
+        assert (ran.code, "Next:" in ran.out) == (1, False), ran.log
+
+
 SAME = [turn(f"s{i}", user=f"Question {i}?", assistant="Thank you for writing to us.") for i in range(4)]
 HARMLESS = turn("negative", tags=["negative_example"])
 """A negative example that passes, which is to review, and breaks no rule that is on by default."""
