@@ -374,13 +374,17 @@ _WORD = 20  # a longer word is cut, so that a text without blanks keeps its char
 
 
 def deciding_lines(parts: Iterable[ShownPart], recorded: Recorded, findings: Iterable[Finding]) -> Quotes:
-    """Return the deciding line of each case to look at whose reply has text. One text is held at a time."""
+    """Return the deciding line of each failing case to look at whose reply has text. One text is held at a time.
+
+    Texts of other cases are kept for the page alone.
+    """
     wanted = {(one.case_id.text, one.place) for one in findings}
     quotes: dict[tuple[str, Place], Quote] = {}
     for part in parts if wanted else ():
         for result, texts in zip(results_of(part.part), recorded.now.get(part.evaluator.name, ()), strict=False):
             case = result.id, result.place
-            if case in wanted and texts and (line := _deciding_line(part, result, texts)):
+            is_failing = case in wanted and not part.evaluator.compare.outcome(result).passed
+            if is_failing and texts and (line := _deciding_line(part, result, texts)):
                 quotes[case] = line
     return quotes
 

@@ -12,7 +12,7 @@ from safe_gate.model.results import HELD
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecard, scorecards_by_length
 from safe_gate.render.view import ReportView
-from tests.support.cases import GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases, write_json
+from tests.support.cases import BAD, GOOD, SafeGate, report, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.git import commit_here
 from tests.support.safe_v0 import asking, saying
 from tests.support.synthesis import run
@@ -197,3 +197,14 @@ def test_a_problem_keeps_its_last_words_which_say_what_to_do(safe_gate: SafeGate
     assert run(safe_gate, turn("t"), flags=("--baseline", "b" * 40)).code == 3
     assert 160 < len(report()["problems"][0]["message"]) < 500
     assert " or correct the name</code> |\n" in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+def test_the_scorecard_is_the_same_with_and_without_the_page(safe_gate: SafeGate) -> None:
+    foreign = "Det var leit å høre. Hva skjedde etter at du fikk vite det, og hvordan har du det nå?"
+    labelled = turn("label", expected={"topic_pivot": False})
+    write_cases(Path("c.jsonl"), turn("foreign", assistant=foreign), labelled, turn("bad", assistant=BAD))
+    texts = []
+    for more in ((), ("html",)):
+        safe_gate("run", "--cases", "c.jsonl", "--reports", "json", "markdown", *more)
+        texts.append(Path("reports/safe-gate.md").read_bytes())
+    assert texts[0] == texts[1]
