@@ -280,7 +280,7 @@ def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
     if not weakened or weakened.findings:
         return
     if weakened.against is None:
-        yield ("Unknown whether this change weakens the gate: the base commit could not be read.",)
+        yield ("Unknown whether this change weakens the gate: no base commit could be read.",)
     else:
         new = " and no ".join(f"{EVALUATORS[name].title} case" for name in weakened.without_baseline)
         words = "The config and rules" if new else "The config, rules and cases"

@@ -142,7 +142,7 @@ def test_a_missing_base_commit_is_reported(safe_gate: SafeGate, base: str, in_ac
     ran = safe_gate(*FAILING)
     assert (ran.code, report()["weakened"]["against"]) == (0, None)
     assert "on-weakened" not in {rule["rule"] for rule in report()["rules"]}
-    assert "Unknown whether this change weakens the gate: the base commit could not be read." in ran.out
+    assert "Unknown whether this change weakens the gate: no base commit could be read." in ran.out
 
 
 @pytest.mark.parametrize(("policy", "quieter"), [("head", "never"), ("base", "on-failure")])
