@@ -244,7 +244,7 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     except CannotJudge as error:
         problems, packs = error.problems, [{"rules": [], **file.content} for file in own]
     problems += (
-        *_default_check_problems(settings["default_checks"], [*REPORTED, *defined_checks(packs)]),
+        *_default_check_problems(settings, [*REPORTED, *defined_checks(packs)]),
         *_tag_problems(wording_of_tags(words)),
         *_helpline_problems(settings["helplines"]),
         *(_unknown_rule_problems(off, [*shipped_packs(), *packs]) if off else ()),
@@ -260,11 +260,14 @@ def packs_in_recipe(recipe: str) -> list[Pack]:
     return list(found)
 
 
-def _default_check_problems(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem]:
+def _default_check_problems(settings: JsonObject, checks: Sequence[str]) -> Iterator[Problem]:
+    names, of = settings["default_checks"], ""
+    if settings["profile"] == SPEC:
+        checks, of = [name for name in checks if SPEC in SHIPPED.get(name, (SPEC,))], " of the profile spec"
     expected = f"expected {', '.join(checks)}"
     for name in names:
         if name not in checks:
-            yield _setting_problem("default-checks", name, f"is not a check{suggestion(name, checks)}; {expected}")
+            yield _setting_problem("default-checks", name, f"is not a check{of}{suggestion(name, checks)}; {expected}")
     if not names:
         yield _setting_problem("default-checks", "", f"is empty, and a case without checks would pass; {expected}")
 

@@ -191,6 +191,9 @@ def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
     words = 'default-checks: topic_pivt: is not a check (did you mean "topic_pivot"?); expected'
     for command in ("run", "eval"):
         refused(safe_gate(command, "--cases", "c.jsonl", "--default-checks", "topic_pivt"), words)
+    flags = ("--cases", "c.jsonl", "--profile", "spec", "--default-checks", "topic_pivot", "dependence")
+    words = "default-checks: dependence: is not a check of the profile spec; expected agency_language, "
+    assert refused(safe_gate("run", *flags), words).count("dependence") == 1
     Path("safe.config.json").write_text('{"default-checks": []}', "utf-8")
     refused(run(safe_gate), "safe.config.json:1: default-checks: is empty")
 
