@@ -299,16 +299,27 @@ class _Compared(NamedTuple):
                 yield from ((key, *way) for way in self._groups(old, new, excuses))
                 is_turned = is_turned and {*excuses[1]} <= {*old}  # a new tag that turned it is named
             elif isinstance(old, Mapping):
-                for part in sorted(old):
-                    if part not in new or old[part] != new[part]:
-                        what = What.CHANGED if part in new else What.DROPPED
-                        yield f"{key}.{part}", what, old[part], new.get(part)
+                yield from ((f"{key}.{part}", *way) for part, *way in self._labels(old, new))
             elif isinstance(old, list):
                 yield from ((key, *way) for way in self._entries(key, before.asks, after.asks))
             elif old != new and (old is not None or key in self.evaluator.settings.weaker):  # it replaces the setting
                 yield key, What.ADDED if old is None else What.CHANGED
         if is_turned:
             yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
+
+    def _labels(self, before: JsonObject, after: JsonObject) -> Iterator[tuple[Any, ...]]:
+        """Yield the labels that changed or are gone; new ones too, if the base limits how many agree.
+
+        One more label that agrees hides one that does not.
+        """
+        names = [rule.name for rule in self.evaluator.gate.group_rules if rule.blames]
+        limits = [self.before, *(self.before.get(self.evaluator.grouping.setting) or {}).values()]
+        is_limited = any(one.get(name) or one.get(name.replace("-", "_")) for one in limits for name in names)
+        for name in sorted({*before, *after} if is_limited else before):
+            if name not in before:
+                yield name, What.ADDED, None, after[name]
+            elif name not in after or before[name] != after[name]:
+                yield name, What.CHANGED if name in after else What.DROPPED, before[name], after.get(name)
 
     def _excuses(self, one: CaseTerms, settings: Mapping[str, Any]) -> Sequence[str]:
         """Return the groups of a case that say under the settings of its run that it is meant to fail."""

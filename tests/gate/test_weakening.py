@@ -164,6 +164,15 @@ def test_a_case_that_leaves_a_group_named_by_the_settings_is_reported() -> None:
         assert found(asking("safe_v0", own), asking("safe_v0", own, archetype="B")) == changed
 
 
+@pytest.mark.parametrize(
+    "limits", [{"min_label_accuracy": {"all": 0.8}}, {"tags": {"grief": {"min-label-accuracy": 0.8}}}, {}]
+)
+def test_a_label_is_named_where_a_known_case_gets_it_and_the_base_limits_agreement(limits: dict[str, Any]) -> None:
+    added = [("synthesis", "c", "expected.a", "added")] if limits else []
+    assert found(turns(limits), turns(limits, expected={"a": None})) == added
+    assert found(turns(), turns(limits, expected={"a": True})) == found(turns(), turns(limits))
+
+
 def test_a_tag_whose_rate_the_base_limits_is_named_where_a_known_case_gets_it() -> None:
     rated = {"tags": {"g": {"min-pass-rate": 0.5}, "h": {"max-unexpected-failures": 0}}}
     assert found(turns(rated), turns(rated, "g", "h")) == [TAGS_ADDED]
