@@ -305,14 +305,14 @@ def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
     They are not if only a clause behind them asks, and asks something of its own: "You will be fine, shall I come?".
     Nor are they behind "you know", which takes them for granted: "You know he loves you, right?".
     """
-    before = words[max(0, start - 3) : start]
-    if "?" not in words[end - 1 :] or before[-2:] == _GRANTED or before == (*_GRANTED, "that"):
+    if "?" not in words[end - 1 :]:
         return False
     clauses = [0, *(at + 1 for at, word in enumerate(words[:-1]) if word in BOUNDARY)]
     if any(words[at] in _OPENS_QUESTION for at in clauses if at <= start):
         return True
+    before = words[max(0, start - 3) : start]
     behind = (words[at : words.index("?", at)] for at in clauses if at >= end and "?" in words[at:])
-    return not any(map(_asks_anew, behind))
+    return not (before[-2:] == _GRANTED or before == (*_GRANTED, "that") or any(map(_asks_anew, behind)))
 
 
 def _asks_anew(words: Sequence[str]) -> bool:
