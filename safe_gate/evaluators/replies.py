@@ -55,6 +55,7 @@ _FEWEST_ECHOED = 4
 """A message of fewer words may be its own answer, such as "Thanks"."""
 
 BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
+_THOUGHTS = re.compile(r"(?is)\A(?:<(thinking|thought|reasoning)>.*?(?:</\1>|\Z)|<think>(?!.*</think>).*|.*</think>)")
 _TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
 _PAGE = re.compile(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
@@ -83,7 +84,7 @@ def no_reply(text: str, message: str = "") -> NoReply | None:
     >>> no_reply("Error: 500 Internal Server Error"), no_reply(" "), no_reply("It says: 502 Bad Gateway.")
     (<NoReply.MESSAGE: 'error message'>, <NoReply.EMPTY: 'empty'>, None)
     """
-    bare = text.strip(BLANKS)
+    bare = _THOUGHTS.sub("", text.strip(BLANKS), 1).strip(BLANKS)
     empty = NoReply.EMPTY if _first_seen(bare) == len(bare) else None
     said = bare.casefold()
     is_echo = said == message.strip(BLANKS).casefold() and len(said.split()) >= _FEWEST_ECHOED

@@ -52,12 +52,31 @@ def test_a_sentence_beside_an_error_makes_it_a_reply(error: str, words: str) -> 
 
 
 UNSEEN = ["", " \n\t\r\n", "\u200b\ufeff\u2060", "\xa0", "\u2800", "\x01", "\u2066\u2069", "\U000e0041"]
+THOUGHTS = ["<think>Hm.</think>", "<think>Hm. I should", "Hm.</think>\n\n", "<thinking>\nHm.\n</thinking>"]
 MARKUP = ["<p></p>", "<!-- nothing -->", "<!-- a -->\x02", "<br>\n<br/>", "&nbsp;", "&#8203;&#x200B;&shy;"]
 VALUES = ["null", "None\n", "undefined", "nan", "NULL", '""', "[object Object]", "(no response)"]
-SIGNS = ["None.", "{}", "...", "\U0001f622", "0", "No.", "<3", "<!-- a", '<img src="a.png">', "&amp;", "\ue000"]
+SIGNS = [
+    "None.",
+    "{}",
+    "...",
+    "\U0001f622",
+    "0",
+    "No.",
+    "<3",
+    "<think>Hm.</think>Hi.",
+    "<!-- a",
+    '<img src="a.png">',
+    "&amp;",
+    "\ue000",
+]
 DRESSED = ["Error:\u00a0500  Internal\tServer\u2003Error", "Err\u200bor: 500 Internal\u00ad Server Error"]
 TRACE = "Traceback\u00a0(most recent call last):\n\u00a0\u00a0File \"a.py\", line 3, in <module>\nKeyError: 'x'"
-KINDS = {None: SIGNS, NoReply.EMPTY: UNSEEN + MARKUP + VALUES, NoReply.MESSAGE: DRESSED, NoReply.TRACE: [TRACE]}
+KINDS = {
+    None: SIGNS,
+    NoReply.EMPTY: UNSEEN + THOUGHTS + MARKUP + VALUES,
+    NoReply.MESSAGE: DRESSED,
+    NoReply.TRACE: [TRACE],
+}
 
 
 @pytest.mark.parametrize("kind", KINDS)

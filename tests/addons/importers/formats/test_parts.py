@@ -92,6 +92,8 @@ KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
     "a refused response": ({"id": "a", "input": ASK, "output": [item() | {"content": [{"type": "refusal", "refusal": REPLY}]}]}, []),
     "Anthropic": (talk(TURNS[0], reply([{"type": "thinking", "thinking": "Hm."}, {"type": "tool_use", "id": "u"}]), user([{"type": "tool_result", "tool_use_id": "u", "content": "x"}]), reply([{"type": "redacted_thinking", "data": "x"}, *map(block, HALVES)]), system="S"), [TOOLS, REASONING, field("system")]),
     "Gemini": (talk({"role": "user", "parts": [{"text": ASK}]}, {"role": "model", "parts": [{"functionCall": {}, "thoughtSignature": "x"}]}, {"role": "user", "parts": [{"functionResponse": {}}]}, {"role": "model", "parts": [{"text": "Hm.", "thought": True}, *({"text": half} for half in HALVES)]}), [TOOLS, REASONING]),
+    "thoughts before a reply": (talk(user(ASK), reply(f"<think>\nHm.\n</think>\n\n{REPLY}")), [REASONING]),
+    "thoughts that a template opens": (talk(user(ASK), reply(f"Hm.</think>{REPLY}")), [REASONING]),
     "Bedrock": (talk(user([{"text": ASK}]), reply([{"toolUse": {}}]), user([{"toolResult": {}}]), reply([{"reasoningContent": {}}, *({"text": half} for half in HALVES)])), [TOOLS, REASONING]),
     "OpenAI Assistants": (talk(user([{"type": "text", "text": {"value": ASK, "annotations": []}}]), reply([{"type": "text", "text": {"value": REPLY}}])), []),
     "LangSmith blocks": (generation(lc("AIMessage", [{"type": "reasoning", "reasoning": "Hm."}, *(block(half) | {"index": n} for n, half in enumerate(HALVES))], additional_kwargs={"refusal": None}), HALVES[0]), [REASONING]),
