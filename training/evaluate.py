@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.registry import EVALUATORS
@@ -39,6 +40,7 @@ SELDOM_PASSES = "agency_language"
 """The check whose rarer verdict is a pass. Precision and recall of the rarer verdict tell most."""
 
 NEUTRAL = (HERE / "neutral.txt").read_text("utf-8")
+AROUND = [line.replace("\\n", "\n").split("\t") for line in (HERE / "around.txt").read_text("utf-8").splitlines()]
 """Twelve sentences that say nothing to the person, a line each."""
 
 Verdict = bool | None
@@ -248,9 +250,16 @@ def robustness(rows: Sequence[Row], rules: Rules) -> list[str]:
     return table
 
 
+def between_lines(reply: str) -> str:
+    """Return a reply with a line that products and offices put before or after any reply, chosen by its text."""
+    side, line = AROUND[crc32(reply.encode("utf-8", "surrogatepass")) % len(AROUND)]
+    return f"{line}\n\n{reply}" if side == "before" else f"{reply}\n\n{line}"
+
+
 CHANGES: dict[str, Callable[[str], str]] = {
     "twelve neutral sentences after it": lambda reply: f"{reply}\n\n{NEUTRAL}",
     "six before it, six after it": lambda reply: NEUTRAL.replace("\n\n", f"\n\n{reply}\n\n"),
+    "a line of an office around it": between_lines,
     "exclamation marks for full stops": lambda reply: reply.replace(". ", "! "),
     "lower case": str.lower,
     "each line a list item": lambda reply: re.sub(r"^(?=.*\S)", "- ", reply, flags=re.MULTILINE),
