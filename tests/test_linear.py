@@ -211,6 +211,16 @@ def test_a_text_of_sentences_that_all_differ_is_scored_in_linear_time() -> None:
     assert is_linear(lambda text: score(sentences[: len(text)]), "a", size=SIZE)
 
 
+def test_denials_of_what_a_message_reports_are_found_in_linear_time() -> None:
+    def work(text: str) -> object:
+        told, denied = (
+            "".join(f"{words} {k}, " for k in range(len(text))) for words in ("He says", "He doesn't hate you")
+        )
+        return score_case(Case("one", f"I am sad. {told}", denied, CHECKS, {}, (), Place("cases.jsonl", 1)), RULES)
+
+    assert is_linear(work, "a", size=300)
+
+
 @pytest.mark.parametrize(("needle", "unit"), [("a" * 400 + "b", "a"), ("ab" * 200 + "c", "ab"), ("fever", "fever ")])
 def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
     assert is_linear(lambda text: scored(must_find_signals=(needle,) * 20, signals=(text,)), unit, size=50_000)

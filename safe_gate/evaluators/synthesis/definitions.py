@@ -137,8 +137,9 @@ RESTATABLE, RESTATED = "mind_reading", "restated"
 TOLD_MIND = "told_mind"
 """The group of messages that report what somebody says of their own feelings."""
 
-FRAME, FRAMED = "frame", frozenset({"acknowledgment", "follow_up", "pivot", "elsewhere"})
-"""The group of clauses that could stand around any reply, and the groups that do not count there."""
+FRAME, STAYS, LEAVING = "frame", ("acknowledgment", "follow_up"), ("pivot", "elsewhere")
+"""The group of clauses that could stand around any reply, and the groups that do not count there. Those that leave
+count all the same if nothing else stays."""
 
 STAYING = frozenset({"stays", "engages"})
 """The values of `decides` that do not count clauses."""
@@ -146,7 +147,7 @@ STAYING = frozenset({"stays", "engages"})
 ASKED = ("asked_text", "asked_steps", "asked_verdict")
 """The groups of clauses that say what a message asks for."""
 
-MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "light", "personal", TOLD_MIND), "user")
+MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "asked_mind", "light", "personal", TOLD_MIND), "user")
 """The groups that belong to no check and say what kind of message it is, each with the field it looks in."""
 
 

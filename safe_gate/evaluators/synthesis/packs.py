@@ -24,7 +24,15 @@ from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.judged import PREFIX
 from safe_gate.evaluators.synthesis.checks import wording
 from safe_gate.evaluators.synthesis.checks.turn import BOOKS, Check, Rules, Turn, book_of
-from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS, IN_FAVOUR, REPORTED, SHIPPED, wording_of_tags
+from safe_gate.evaluators.synthesis.definitions import (
+    CHECKS,
+    FRAME,
+    GROUPS,
+    IN_FAVOUR,
+    REPORTED,
+    SHIPPED,
+    wording_of_tags,
+)
 from safe_gate.evaluators.synthesis.engine.numbers import LONG, SHORTEST, Helplines, Numbers, digits_of
 from safe_gate.evaluators.synthesis.engine.phrases import Automaton, compile_lists, network_bytes, network_from_bytes
 from safe_gate.evaluators.synthesis.engine.rules import (
@@ -481,6 +489,10 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
         for index, rule in enumerate(file.content.get("rules", ())):
             for group in sorted(rule.get("only_if", {}).keys() - every.keys()):  # the rule would never count
                 words = f"{quote(group)} is not a group of clauses{suggestion(group, sorted(every))}"
+                yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
+            asked = [*rule.get("only_if", ())] if file.content.get("group") == FRAME else ()
+            for group in (one for one in asked if every.get(one, ("", ""))[1] == "assistant"):
+                words = f"{quote(group)} is a group of replies; a frame asks only for groups of the message"
                 yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
         for field, words in _definition_faults(file.content, every) if "defines" in file.content else ():
             yield Problem(file.place(*field.split(".")), words, file.content["pack"], field)

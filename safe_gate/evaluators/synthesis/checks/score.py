@@ -374,8 +374,9 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
         n: shared for n, shared in turn.shared.items() if n in staying or _counts_as_touching(sentences[n], shared)
     }
     opening = next((n for n, one in enumerate(sentences) if n in acknowledging or _PERSONS & {*one}), 0)
-    spoken = [n for n, one in enumerate(sentences) if _length(one) > (n not in staying)]  # a word alone is a name
-    is_only_sympathy = acknowledging.issuperset(n for n in spoken if _length(sentences[n]) > 2)
+    closing = turn.closing
+    spoken = [n for n, one in enumerate(sentences) if _length(one) or n in closing]
+    is_only_sympathy = acknowledging.issuperset(n for n in spoken if _length(sentences[n]) > 2 or n in closing)
     pointing = sum(_points(sentences[n]) for n in spoken)
     dwelling = {n for n in acknowledging if n != opening or _length(sentences[n]) >= _NO_TOKEN}
     return Ties(

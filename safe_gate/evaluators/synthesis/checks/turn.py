@@ -19,11 +19,12 @@ from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requ
 from safe_gate.evaluators.synthesis.definitions import (
     FIELDS,
     FRAME,
-    FRAMED,
     GROUPS,
+    LEAVING,
     OPT_IN_GROUPS,
     RESTATABLE,
     RESTATED,
+    STAYS,
     TOLD_MIND,
 )
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
@@ -34,7 +35,7 @@ from safe_gate.model.results import Hit
 
 _SHORT = 25  # tokens
 _AS_TOLD = {"i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are"}
-_NEGATIONS = frozenset({"not", "never", "no"})
+_NEGATIONS = frozenset("not never no nobody nothing none without stopped".split())
 _WIDER = {"personal": ("personal", "vulnerability")}
 _BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
 
@@ -259,14 +260,28 @@ class Turn:
         found = self._matches[book].get(group, ())
         if group in self.rules.numbers.groups:
             return [*found, *(match for match in self._numbers if match.rule.group == group)]
-        if group in FRAMED and self.frames:
+        if group in LEAVING and not any(not match.by for staying in STAYS for match in self.matches(staying)):
+            return found
+        if group in (*STAYS, *LEAVING) and self.frames:
             return [self._framed(match) for match in found]
         return found
 
     @cached_property
     def frames(self) -> Mapping[tuple[int, int], Match]:
-        """The clauses of the reply that could stand around any reply, each with what says so."""
-        return {match.clause: match for match in self.matches(FRAME) if not match.by and self._fits(match.rule)}
+        """The clauses that could stand around any reply, each with what says so. None has a word of the message."""
+        asked, sentences = content_stems(self.read("user").words), self.read("assistant").sentences
+
+        def clause(match: Match) -> Sequence[str]:
+            number, start = match.clause
+            return sentences[number][start : clause_end(sentences[number], start)]
+
+        live = (match for match in self.matches(FRAME) if not match.by and self._fits(match.rule))
+        return {match.clause: match for match in live if asked.isdisjoint(content_stems(clause(match)))}
+
+    @property
+    def closing(self) -> set[int]:
+        """The sentences with a frame that would change the subject if nothing else stayed with it."""
+        return {match.clause[0] for group in LEAVING for match in self.matches(group) if match.by == FRAME}
 
     def _fits(self, rule: Rule) -> bool:
         """Return whether the turn has the groups of `only_if` of a rule, or has them not. A disclosure is personal."""
@@ -394,11 +409,14 @@ class Turn:
         return self._asked[groups]
 
     def _denies(self, match: Match) -> bool:
-        """Return whether a match's clause has a negation and the message none: it denies what the message reports."""
-        number, start = match.clause
-        words = self.read("assistant").sentences[number]
-        clause = words[start : clause_end(words, start)]
-        return not _NEGATIONS.isdisjoint(clause) and _NEGATIONS.isdisjoint(self.read("user").words)
+        """Return whether a match has a negation, and what the message reports of somebody's feelings has none."""
+        said = self._match_text(match).lower().replace("n't", " not").split()
+        return not _NEGATIONS.isdisjoint(said) and self._tells_no_negation
+
+    @cached_property
+    def _tells_no_negation(self) -> bool:
+        sentences = self.read("user").sentences
+        return all(map(_NEGATIONS.isdisjoint, map(sentences.__getitem__, self._first_by_sentence(TOLD_MIND))))
 
     def _wrong_number(self, match: Match, check: Check) -> Match | None:
         """Return a number that is no help, if a match names a line or a number, and no number beside it is right."""
@@ -426,7 +444,7 @@ class Turn:
             if len(one) > _SHORT:
                 continue
             told = "" if "?" in one else f" {' '.join(_AS_TOLD.get(word, word) for word in one)} "
-            if same in told or (len(said) > 1 and said <= content_stems(one)):
+            if same in told or (len(said) > 1 and said <= content_stems(one) and not self._denies(match)):
                 return self.texts["user"].recorded(*asked.bounds(at)).strip()
         return ""
 
@@ -436,10 +454,11 @@ class Turn:
         Rules with `only_if` are left out: they ask this of other groups.
         """
         if (group, since) not in self._held_of:
+            around = self.frames if group in LEAVING else ()
             live = [
                 match
                 for match in self.matches(group)
-                if not match.by and not match.rule.only_if and match.start >= since
+                if not match.by and not match.rule.only_if and match.start >= since and match.clause not in around
             ]
             self._held_of[group, since] = {match.clause[0]: match for match in reversed(live)}
         return self._held_of[group, since]

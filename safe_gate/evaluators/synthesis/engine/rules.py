@@ -320,18 +320,23 @@ def _asks_anew(words: Sequence[str]) -> bool:
     if len(words) < 2:
         return not _CONSENT.isdisjoint(words)
     first, *others = words[1:] if words[0] in _LINKS else words
-    return first in _OPENS_QUESTION and len(others) > 1 and others[0] not in _BACK and _BELIEF.isdisjoint(others)
+    ends = {others[0], others[-1]} if 1 < len(others) < _LONG_QUESTION else {*others[:1]}
+    return first in _OPENS_QUESTION and len(others) > 1 and _BACK.isdisjoint(ends) and _BELIEF.isdisjoint(others)
 
 
 _OPENS_QUESTION = frozenset(
     "do does did is are was were am have has had can could will would shall should may might "
-    "what how who whose which when where want wanna fancy need care ready".split()
+    "what how who whose which when where why want wanna fancy need care ready".split()
 )
 _CONSENT = frozenset("ok okay alright yeah yes".split())
 _GRANTED = ("you", "know")
+_LONG_QUESTION = 6  # tokens: the "it" at its end may be anything
 _LINKS = frozenset("and so but now then".split())
 _BACK = frozenset("that this it so not".split())
-_BELIEF = frozenset("think thinking say saying said believe mean sure afraid fear true right sound".split())
+_BELIEF = frozenset(
+    "think thinking say saying said believe mean sure afraid fear true right sound worried hoping hope doubt doubting "
+    "wondering".split()
+)
 
 
 def _duplicate_wordings(text: Normalised, reading: Reading, numbers: Set[int]) -> dict[int, str]:
@@ -382,10 +387,18 @@ class _Conditions(NamedTuple):
 
 def _turns(words: Sequence[str], at: int) -> bool:
     """Return whether a token begins a statement of its own within a clause."""
-    vouches = words[at : at + 2] == ("and", "i") and not _VOUCHES.isdisjoint(words[at + 2 : at + 3])
-    return vouches or words[at] == "but"
+    before, after = words[max(0, at - 1) : at], words[at + 1 : at + 2]
+    if words[at] == "but":  # "can't help but hope", "tired but will be fine": the same statement goes on
+        return _EXCEPT.isdisjoint(before) and _GOES_ON.isdisjoint(after)
+    vouches = (words[at], *after) == ("and", "i") and not _VOUCHES.isdisjoint(words[at + 2 : at + 3])
+    return vouches and (words[at + 3 : at + 4] != ("you",) or words[at + 4 : at + 5] == ("will",))
 
 
+_EXCEPT = frozenset("help nothing all none".split())
+_GOES_ON = frozenset(
+    "can could will would may might must should do does did not am is are was were has have had never also "
+    "that hope wish".split()
+)
 _VOUCHES = frozenset("know promise guarantee bet swear".split())
 
 

@@ -85,8 +85,9 @@ def decided(by: str = "none_against", **groups: list[str]) -> dict[str, Any]:
 
 
 DISCOUNT, NO_LIST = ["discount"], "looks in assistant, and this list needs groups of user"
-OF_MESSAGE = "asked_text, asked_steps, asked_verdict, light, personal, told_mind"
+OF_MESSAGE = "asked_text, asked_steps, asked_verdict, asked_mind, light, personal, told_mind"
 TAKEN = rule("acme", "percent off", "percent off") | {"id": "acme/no-discounts"}
+FRAMING = rule("acme-discount", "percent off", "percent off", only_if={"acknowledgment": True})
 MISSPELT = rule("acme-discount", "percent off", "percent off", only_if={"vulnerabilty": True})
 
 
@@ -110,6 +111,7 @@ MISSPELT = rule("acme-discount", "percent off", "percent off", only_if={"vulnera
         ([pack(rules=None)], "rules: is missing; expected a list of 1 to 8000 rules"),
         ([pack(group=None, rules=None, defines=None)], "group: is missing; expected a group of clauses"),
         ([pack("acme", rules=[TAKEN])], "is the id of another rule, pack or check"),
+        ([pack(check="topic_pivot", group="frame", defines=None, rules=[FRAMING])], 'only_if: "acknowledgment" is a group of replies; a frame asks only'),
         ([pack(rules=[MISSPELT])], 'only_if: "vulnerabilty" is not a group of clauses (did you mean "vulnerability"?)'),
     ],
 )  # fmt: skip
