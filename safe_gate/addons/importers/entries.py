@@ -26,6 +26,7 @@ from safe_gate.addons.importers.formats import Format
 from safe_gate.addons.importers.messages import Sample, content_text, last_exchange, parse_embedded_json
 from safe_gate.core.case import Exchange, Imports, Lines
 from safe_gate.core.jsontext import offsets, parse
+from safe_gate.evaluators.judged import PREFIX
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk, recorded
 from safe_gate.model import record
@@ -206,8 +207,8 @@ class Update:
 
     After that `recorded` holds the entries whose ids no case has. `gone` are ids of cases without a recorded reply, and
     `unlike` those with another message than the recording, an error unless the update `is_lenient`. Of the changed
-    cases, those with labels are `labelled`: the labels were given to the old reply. Those that lose their old verdicts,
-    since the recording has none, are `unjudged`. Those that are not valid any more, such as with marks that quote the
+    cases, those with labels are `labelled`: the labels were given to the old reply. Those that lose old verdicts, which
+    the recording does not have, are `unjudged`. Those that are not valid any more, such as with marks that quote the
     old reply, are `unfit`.
     """
 
@@ -276,11 +277,12 @@ class Update:
         other: dict[Keys, Any] = {
             path: reply for (path, before), reply in zip(old, new, strict=True) if before != reply
         }
-        before = case.get(_VERDICTS, {})
-        verdicts = entry.get(_VERDICTS, {} if other else before)
+        before, verdicts = case.get(_VERDICTS, {}), entry.get(_VERDICTS, {})
+        if other.keys().isdisjoint(path for path, _ in replies_of_line(case)):
+            verdicts = {**before, **verdicts}
         if other and any({"expected", "marks"} & one.keys() for one in (case, *case.get("messages", ()))):
             self.labelled.append(id_)
-        if before and not verdicts:
+        if before.keys() - verdicts.keys():
             self.unjudged.append(id_)
         if verdicts != before:
             other[_VERDICTS,] = verdicts
@@ -289,7 +291,8 @@ class Update:
         self.changed += 1
         bare = text.removeprefix("\ufeff")
         changed = _replace_values(bare, other)
-        if any(True for _ in EVALUATORS[self.request.evaluator].faults(parse(changed))):
+        missing = {one for one in case.get("checks", ()) if one.startswith(PREFIX)} - {PREFIX + one for one in verdicts}
+        if missing or any(True for _ in EVALUATORS[self.request.evaluator].faults(parse(changed))):
             self.unfit.append(id_)
         return text[: len(text) - len(bare)] + changed
 

@@ -86,6 +86,30 @@ def test_verdicts_come_with_the_reply_that_they_are_of(safe_gate: SafeGate) -> N
     assert values("o.jsonl") == [{"test_id": "a", "output": OUTPUT, "judged": {}}]
 
 
+def test_a_changed_reply_alone_loses_the_verdicts_that_the_recording_lacks(safe_gate: SafeGate) -> None:
+    tone, care = ({name: {"passed": name == "tone", "by": "j"}} for name in ("tone", "care"))
+    case = {"id": "a", "user": "Hi", "assistant": "Hello.", "checks": ["judged/care"], "judged": tone | care}
+    other = case | {"assistant": "Go away."}
+    lost = ["Changed, so without their old verdicts: 1 (a)"]
+    lost += ["No longer valid, as safe-gate validate cases.jsonl says: 1 (a)"]
+    for old, reply, verdicts, told, kept in (
+        (case, case, {"judged": tone}, [], tone | care),
+        (case, other, {"judged": tone}, lost, tone),
+        (case, other, {}, lost, {}),
+        (case | {"judged": {}}, other, {}, lost[1:], {}),
+    ):
+        write("cases.jsonl", old)
+        write("in.jsonl", {"id": "a", "user": "Hi", "assistant": reply["assistant"]} | verdicts)
+        assert updated(safe_gate)[1:] == told
+        assert values("cases.jsonl") == [reply | {"judged": kept}]
+        assert safe_gate("validate", "cases.jsonl").code == (3 if told else 0)
+    talk = {"id": "a", "messages": [SYSTEM, *EARLIER, *TURNS], "judged": tone}
+    write("cases.jsonl", talk)
+    write("in.jsonl", talk | {"messages": [SYSTEM | {"content": "Be brief."}, *EARLIER, *TURNS], "judged": care})
+    assert updated(safe_gate)[1:] == []
+    assert values("cases.jsonl")[0]["judged"] == tone | care
+
+
 def test_another_message_is_never_given_a_reply(safe_gate: SafeGate) -> None:
     write("cases.jsonl", *({"id": id_, "user": "Hi", "assistant": "Old."} for id_ in "ab"))
     before = Path("cases.jsonl").read_bytes()
