@@ -225,8 +225,8 @@ def _compared(
             judges.setdefault((check, by, now.judges[check]), []).append(is_same)
         today = now if is_same and (others or not has_same_rules) else rescored.get(case_id, was)
         one = then.get(case_id, was)
-        # Head may be a report of other files.
-        if not today.passed and now.newly_fails(was) and one.newly_fails(was) and one.output == now.output:
+        fails = not today.passed and now.newly_fails(was) and not (is_same and others)
+        if fails and one.newly_fails(was) and one.output == now.output:  # head may be a report of other files
             lost = {key: score for key, score in was.scores.items() if one.scores.get(key, score) < score}
             today = was._replace(scores={**today.scores, **lost})
         cluster = now.cluster

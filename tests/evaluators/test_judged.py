@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 from safe_gate import run as run_here
 from safe_gate.core.stats import corrected, kappa
-from tests.support.cases import GOOD, SafeGate, bare_case, refused, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import (
+    GOOD,
+    SafeGate,
+    bare_case,
+    refused,
+    report,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+    write_json,
+)
 from tests.support.git import commit_here
 from tests.support.judged_run import waive
 from tests.support.pack_files import write_pack
@@ -209,6 +220,19 @@ def test_another_judge_is_another_rule(safe_gate: SafeGate, kind: str) -> None:
         assert reasons(part) == [("a", ["rules"]), ("b", ["output"])]
         assert part["judges"][0]["unseparated"] == 1
     assert "The rules changed: the judge of judged/tone was" in ran.out
+
+
+def test_another_judge_is_another_rule_beside_a_new_rule_too(safe_gate: SafeGate) -> None:
+    write_json("safe.config.json", {})
+    of_judge("judge-1")
+    base = commit_here()
+    write_pack()
+    write_json("safe.config.json", {"rules": ["own.json"]})
+    of_judge("judge-2", failing="ab", changed="b")
+    flags = ("--max-regressions", "0", "--max-unexpected-failures", "off", "--min-synthesis-pass-rate", "0")
+    assert safe_gate("run", *LINES, *flags, "--baseline", base).code == 1
+    changes = [(one["id"], one["change"], one["because"]) for one in report()["comparison"]["synthesis"]["changes"]]
+    assert changes == [("a", "still failing", ["rules"]), ("b", "newly failing", ["output"])]
 
 
 def test_a_verdict_that_the_same_judge_changes_is_a_regression(safe_gate: SafeGate) -> None:
