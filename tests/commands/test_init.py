@@ -205,8 +205,8 @@ def test_the_workflow_passes_actionlint(safe_gate: SafeGate) -> None:
     assert '"nothing"' in actionlint.faults(workflow), "or it finds nothing at all"
 
 
-def record() -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "evals/record.py"]
+def record(script: str = "evals/record.py") -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, script]
     return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
 
 
@@ -283,6 +283,22 @@ def test_the_script_locks_what_it_recorded_and_nothing_else(safe_gate: SafeGate)
     fill_in(reply="return 'New.'")
     assert record().returncode == 0
     assert list(read_json("safe-gate.lock.json")["recordings"]) == ["evals/replies.jsonl"]
+    Path("safe-gate.lock.json").unlink()
+    Path("link").symlink_to(".")
+    assert record("link/evals/record.py").returncode == 0
+    assert list(read_json("safe-gate.lock.json")["recordings"]) == ["evals/replies.jsonl"]
+
+
+def test_the_script_writes_nothing_under_a_config_that_cannot_be_read(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    Path("evals/replies.jsonl").unlink()
+    Path("safe-gate.config.json").write_text('{"turns": "all",}', "utf-8")
+    fill_in(pipeline="return dict(signals=[], summary='', followup_questions=[])")
+    before = tree()
+    done = record()
+    assert (done.returncode, tree()) == (1, before)
+    assert done.stderr.startswith("the config file: JSONDecodeError: ")
+    assert done.stderr.endswith("; nothing is written\n")
 
 
 def test_the_script_names_new_replies_under_labels_and_marks(safe_gate: SafeGate) -> None:

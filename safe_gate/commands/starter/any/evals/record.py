@@ -42,8 +42,9 @@ def main() -> int:
     """Record the answers to all cases, and run `safe-gate lock`. Returns 0, 1 if nothing is written, or lock's code."""
     written: dict[Path, list[bytes]] = {}
     said: dict[str, list[str]] = {}
-    place = ""
+    place = "the config file"
     try:
+        known = _config().get("recordings", ())
         for path in sorted(FOLDER.glob("*.jsonl")):
             if path.name.endswith(".outputs.jsonl"):
                 continue
@@ -80,9 +81,9 @@ def main() -> int:
     if not find_spec("safe_gate"):
         print("recorded; now run safe-gate lock")
         return 0
-    named = [path for path in written if any(path.match(one) for one in _config().get("recordings", ()))]
+    named = [one for one in known if FOLDER.parent / one in written]
     command = [sys.executable, "-m", "safe_gate", "lock", *map(str, named or written), "--model", MODEL]
-    return subprocess.run(command, check=False).returncode  # noqa: S603
+    return subprocess.run(command, check=False, cwd=FOLDER.parent if named else None).returncode  # noqa: S603
 
 
 def _answer(case: dict[str, Any]) -> str:
