@@ -306,12 +306,14 @@ def test_the_script_names_new_replies_under_labels_and_marks(safe_gate: SafeGate
     Path("evals/clinical_batch_1.json").unlink()
     label, marks = {"expected": {"topic_pivot": True}}, {"marks": {"stays": ["exam"]}}
     cases = turn("a", **label), turn("b", **marks), turn("c"), turn("d", tags=["pivot-fail"], **label)
-    write_cases(Path("evals/replies.jsonl"), *cases, turn("e", assistant="New.", **label))
+    said = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Old."} | label]
+    talk = {"id": "f", "messages": said * 2, "turns": "all", "tags": ["pivot-fail"]}
+    write_cases(Path("evals/replies.jsonl"), *cases, turn("e", assistant="New.", **label), talk)
     fill_in(reply="return 'New.'")
-    said = record().stdout
-    assert "Negative examples, so with their old replies: 1 (replies.jsonl:4)\n" in said
+    told = record().stdout
+    assert "Negative examples, so with their old last replies: 1 (replies.jsonl:4)\n" in told
     words = "New replies under labels, marks or verdicts of a judge, which to check"
-    assert f"{words}: 2 (replies.jsonl:1, replies.jsonl:2)\n" in said
+    assert f"{words}: 3 (replies.jsonl:1, replies.jsonl:2, replies.jsonl:6)\n" in told
 
 
 @pytest.mark.parametrize(

@@ -87,16 +87,13 @@ def main() -> int:
 
 
 def _answer(case: dict[str, Any]) -> str:
-    """Replace the reply of a case, unless it is a negative example. Return what to say of the case, "" for nothing."""
-    if _is_negative(case):
-        _replace_replies(case, keeps_last=True)
-        return "Negative examples, so with their old replies"
-    before = json.dumps(case)
-    _replace_replies(case)
+    """Replace the replies of a case, but not the last of a negative example. Return what to say of it, or ""."""
+    before, is_negative = json.dumps(case), _is_negative(case)
+    _replace_replies(case, keeps_last=is_negative)
     about_the_reply = {"expected", "marks", "judged"}
-    if json.dumps(case) == before or not any(one.keys() & about_the_reply for one in (case, *case.get("messages", ()))):
-        return ""
-    return "New replies under labels, marks or verdicts of a judge, which to check"
+    if json.dumps(case) != before and any(one.keys() & about_the_reply for one in (case, *case.get("messages", ()))):
+        return "New replies under labels, marks or verdicts of a judge, which to check"
+    return "Negative examples, so with their old last replies" if is_negative else ""
 
 
 def _is_negative(case: dict[str, Any]) -> bool:
