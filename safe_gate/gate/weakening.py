@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.case import Case, PackFact, Way, leaves_out_more
 from safe_gate.core.evaluator import Count, Evaluator
+from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate.stored import without_texts
@@ -299,7 +300,7 @@ class _Compared(NamedTuple):
                 yield from ((key, *way) for way in self._groups(old, new, excuses))
                 is_turned = is_turned and {*excuses[1]} <= {*old}  # a new tag that turned it is named
             elif isinstance(old, Mapping):
-                yield from ((f"{key}.{part}", *way) for part, *way in self._labels(old, new))
+                yield from ((f"{key}.{part}", *way) for part, *way in self._labels(old, new, before.asks))
             elif isinstance(old, list):
                 yield from ((key, *way) for way in self._entries(key, before.asks, after.asks))
             elif old != new and (old is not None or key in self.evaluator.settings.weaker):  # it replaces the setting
@@ -307,17 +308,19 @@ class _Compared(NamedTuple):
         if is_turned:
             yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
 
-    def _labels(self, before: JsonObject, after: JsonObject) -> Iterator[tuple[Any, ...]]:
-        """Yield the labels that changed or are gone; new ones too, if the base limits how many agree.
+    def _labels(self, before: JsonObject, after: JsonObject, asks: JsonObject) -> Iterator[tuple[Any, ...]]:
+        """Yield the labels that changed or are gone; new ones too, if the base limits how many of such agree.
 
         One more label that agrees hides one that does not.
         """
         names = [rule.name for rule in self.evaluator.gate.group_rules if rule.blames]
-        limits = [self.before, *(self.before.get(self.evaluator.grouping.setting) or {}).values()]
-        is_limited = any(one.get(name) or one.get(name.replace("-", "_")) for one in limits for name in names)
-        for name in sorted({*before, *after} if is_limited else before):
+        by_check = [self.before.get(name.replace("-", "_")) or {} for name in names]
+        registry, groups = self.before.get(self.evaluator.grouping.setting) or {}, asks[self.evaluator.grouping.key]
+        limits = [*by_check, *({ALL_ENTRIES: registry.get(one, {}).get(name)} for name in names for one in groups)]
+        for name in sorted({*before, *after}):
             if name not in before:
-                yield name, What.ADDED, None, after[name]
+                if any(one.get(name) or one.get(ALL_ENTRIES) for one in limits):
+                    yield name, What.ADDED, None, after[name]
             elif name not in after or before[name] != after[name]:
                 yield name, What.CHANGED if name in after else What.DROPPED, before[name], after.get(name)
 

@@ -165,11 +165,21 @@ def test_a_case_that_leaves_a_group_named_by_the_settings_is_reported() -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [{"min_label_accuracy": {"all": 0.8}}, {"tags": {"grief": {"min-label-accuracy": 0.8}}}, {}]
+    ("limits", "is_limited"),
+    [
+        ({"min_label_accuracy": {"all": 0.8}}, True),
+        ({"min_label_accuracy": {"a": 0.8, "b": 0.9}}, True),
+        ({"min_label_accuracy": {"b": 0.8}}, False),
+        ({"tags": {"joy": {}, "grief": {"min-label-accuracy": 0.8}}}, True),
+        ({"tags": {"other": {"min-label-accuracy": 0.8}}}, False),
+        ({}, False),
+    ],
 )
-def test_a_label_is_named_where_a_known_case_gets_it_and_the_base_limits_agreement(limits: dict[str, Any]) -> None:
-    added = [("synthesis", "c", "expected.a", "added")] if limits else []
-    assert found(turns(limits), turns(limits, expected={"a": None})) == added
+def test_a_label_is_named_where_a_known_case_gets_it_and_the_base_limits_its_agreement(
+    limits: dict[str, Any], is_limited: bool
+) -> None:
+    added = [("synthesis", "c", "expected.a", "added")] if is_limited else []
+    assert found(turns(limits, "joy", "grief"), turns(limits, "joy", "grief", expected={"a": None})) == added
     assert found(turns(), turns(limits, expected={"a": True})) == found(turns(), turns(limits))
 
 
