@@ -179,8 +179,10 @@ def _unread_problem(name: str, error: NotReadable | ModuleNotFoundError, more: s
 # --- its records ----------------------------------------------------------------------------------
 
 
-def _outcomes(recording: Recording, request: Request, seen: Seen, pages: int) -> Iterator[tuple[Record, str, Outcome]]:
-    """Yield each result of a record of a file, with the record and its id; the files have `pages` in all."""
+def _outcomes(
+    recording: Recording, request: Request, seen: Seen, pages: tuple[int, bool]
+) -> Iterator[tuple[Record, str, Outcome]]:
+    """Yield each result of a record of a file, with the record and its id; `pages` are those of all files."""
     format_, mapping = recording.format, request.mapping
     is_mapped = bool(mapping.keys() - {"id", "tags"})
     if is_mapped:
@@ -216,12 +218,20 @@ def _outcomes(recording: Recording, request: Request, seen: Seen, pages: int) ->
         yield from ((NO_RECORD, "", fault) for fault in format_.ending(seen))
 
 
-def _faults_of_page(header: JsonObject, pages: int) -> Iterator[RefusedRecord]:
-    """Yield what is wrong with the header of one of some `pages`: there are more, or it is an error."""
-    total = value_at(header, "meta", "totalPages")
-    if isinstance(total, int) and total > pages:
+def _count_pages(recordings: Iterable[Recording]) -> tuple[int, bool]:
+    """Return how many records of all files say how many pages there are, and whether one says that it is the last."""
+    records = (one for recording in recordings for one in recording.records if isinstance(one, Record))
+    headers = [one.value for one in records if one.is_header and isinstance(one.value, dict)]
+    numbered = sum(value_at(one, "meta", "totalPages") is not None for one in headers)
+    return numbered, any(one.get("has_more") is False for one in headers)
+
+
+def _faults_of_page(header: JsonObject, pages: tuple[int, bool]) -> Iterator[RefusedRecord]:
+    """Yield what is wrong with the header of one of the `pages`: others are missing, or it is an error."""
+    total, (numbered, has_last) = value_at(header, "meta", "totalPages"), pages
+    if isinstance(total, int) and total > numbered:
         yield RefusedRecord(f"is one of {total} pages; import all of them")
-    if header.get("has_more") is True and pages == 1:
+    if header.get("has_more") is True and not has_last:
         yield RefusedRecord("is not the last page, as has_more says; import all pages")
     if error := error_text(header.get("error")):
         yield RefusedRecord(f"is an error: {error}")
@@ -288,7 +298,7 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
         except CannotJudge as error:
             result.cut_short(error.problems[0])
     of_all = _prepare(recordings)
-    pages = sum(isinstance(one, Record) and one.is_header for recording in recordings for one in recording.records)
+    pages = _count_pages(recordings)
     for recording in recordings:
         before = result.count
         seen, has_labels = of_all if recording.format.prepare else {}, recording.has_labels

@@ -172,13 +172,18 @@ def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
     ],
 )
 def test_a_page_is_refused_without_the_others(safe_gate: SafeGate, beside: dict[str, Any], words: str) -> None:
-    for page in "12":
-        write_json(f"page-{page}.json", {"data": [row(id=page, prompt=ASK, response=REPLY)]} | beside)
-    if words:
-        assert f"page-1.json:1: {words}\n" in refusal(safe_gate, "page-1.json")
-    assert len(imported(safe_gate, "page-1.json", *["--skip-invalid"] * bool(words))) == 1
+    last = beside | {"has_more": False} if "has_more" in beside else beside
+    for page, header in (("1", beside), ("2", last), ("other", {})):
+        write_json(f"page-{page}.json", {"data": [row(id=page, prompt=ASK, response=REPLY)]} | header)
+    Path("page-1-again.json").write_bytes(Path("page-1.json").read_bytes())
+    for files in (["page-1.json"], ["page-1.json", "page-other.json"]):
+        if words:
+            assert f"page-1.json:1: {words}\n" in refusal(safe_gate, *files)
+        assert len(imported(safe_gate, *files, *["--skip-invalid"] * bool(words))) == len(files)
+    if "has_more" in beside and words:
+        assert f"page-1-again.json:1: {words}\n" in refusal(safe_gate, "page-1*.json")
     if "error" not in beside:
-        assert len(imported(safe_gate, "page-*.json")) == 2
+        assert len(imported(safe_gate, "page-1.json", "page-2.json", "page-other.json")) == 3
 
 
 @pytest.mark.parametrize("order", [("in.jsonl", "out-1.jsonl"), ("z.jsonl", "a.jsonl")])
