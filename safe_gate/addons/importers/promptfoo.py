@@ -29,7 +29,6 @@ from safe_gate.addons.importers.messages import (
     read_side,
     unused_side_fields,
 )
-from safe_gate.core.jsontext import value_at
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]
@@ -50,10 +49,11 @@ def is_row(record: Record) -> bool:
     return record.shape != "json" and bool(_split_cells(record.value))
 
 
-def place(value: Value) -> tuple[int, int, str]:
+def place(value: Value) -> tuple[int, int, list[str]]:
     """Return what a result is sorted by, since promptfoo keeps no order: its test, prompt and provider, if numbered."""
     test, prompt = (one if isinstance(one := value.get(name), int) else -1 for name in ("testIdx", "promptIdx"))
-    return test, prompt, str(value_at(value, "provider", "id")) if test >= 0 else ""
+    provider = one if isinstance(one := value.get("provider"), dict) else {"id": one}
+    return test, prompt, [str(provider.get(name)) for name in ("id", "label")] if test >= 0 else []
 
 
 def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOut]:

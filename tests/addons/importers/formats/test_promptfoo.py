@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -68,10 +69,14 @@ def test_providers_are_samples_and_prompts_are_not(safe_gate: SafeGate) -> None:
         assert found == [*zip(ids, map(" ".join, pairs), strict=True)]
 
 
-def test_the_order_of_results_is_that_of_their_tests(safe_gate: SafeGate) -> None:
+@pytest.mark.parametrize(
+    "named", [lambda name: {"id": name}, lambda name: {"id": "same", "label": name}, lambda name: name]
+)
+def test_the_order_of_results_is_that_of_their_tests(safe_gate: SafeGate, named: Callable[[str], Any]) -> None:
     given = {"testCase": {"description": "same"}, "prompt": {"raw": "Hi", "label": ""}}
     rows = [
         result(test, name, {"output": f"{test} {place} {name}"}, promptIdx=place, vars={"n": test}, **given)
+        | {"provider": named(name)}
         for test, place, name in product((1, 2), (0, 1), "ab")
     ]
     found = []
