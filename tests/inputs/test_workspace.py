@@ -52,6 +52,11 @@ def test_files_of_our_own_or_of_another_suffix_that_a_glob_skips_are_named_and_c
     words = "3 files of safe-gate's own or with another suffix: " + names.replace('"', "")
     assert words in safe_gate("doctor", *glob).out
     assert both in safe_gate("score", "--batch", glob[1]).err
+    Path("b2.json.jsonl").write_bytes(Path("b.outputs.jsonl").read_bytes())
+    rest = 'safe-gate: skipped 2 files of its own or with another suffix that safe-batch matches: "reports/'
+    assert rest in safe_gate("run", *glob, "--safe-outputs", "b2*").err
+    assert rest in safe_gate("score", "--batch", glob[1], "--outputs", "b2.json.jsonl").err
+    assert "2 files of safe-gate's own" in safe_gate("doctor", *glob, "--safe-outputs", "b2*").out
 
 
 def test_a_glob_that_matches_only_files_of_our_own_says_so(safe_gate: SafeGate) -> None:
