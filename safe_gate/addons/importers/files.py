@@ -373,13 +373,13 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> I
         header = [name.strip() for name in header]
         while header and not header[-1]:
             header.pop()
-        twice = [name for name in dict.fromkeys(repeated(header)) if name]
+        twice, folded = [name for name in dict.fromkeys(repeated(header)) if name], [*map(str.casefold, header)]
         line = reader.line_num + 1
         for row in reader:
             cells = row if any(row[len(header) :]) else row[: len(header)]
             if not "".join(row).strip(" \t,;"):
                 pass
-            elif [cell.strip("\ufeff ") for cell in cells] == header:
+            elif [cell.strip("\ufeff").strip().casefold() for cell in cells] == folded:
                 yield RefusedRecord("is the header again, as where files are joined; remove it", Record(line, None))
             elif len(cells) == len(header):
                 pairs = list(zip(header, cells, strict=True))
