@@ -214,7 +214,7 @@ def test_a_negative_example_that_passes_without_a_reply_has_no_reply_in_every_fo
     for text in (ran.out, Path("reports/safe-gate.md").read_text("utf-8"), *texts):
         assert "no reply" in text
         assert "negative example passes" not in text
-    assert found.csv[0]["label"] == "no reply"
+    assert (found.csv[0]["label"], found.jsonl[0]["to_look_at"]) == ("no reply", "no reply: empty")
 
 
 def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:
