@@ -269,14 +269,9 @@ class Turn:
     @cached_property
     def frames(self) -> Mapping[tuple[int, int], Match]:
         """The clauses that could stand around any reply, each with what says so. None has a word of the message."""
-        asked, sentences = content_stems(self.read("user").words), self.read("assistant").sentences
-
-        def clause(match: Match) -> Sequence[str]:
-            number, start = match.clause
-            return sentences[number][start : clause_end(sentences[number], start)]
-
+        asked = content_stems(self.read("user").words)
         live = (match for match in self.matches(FRAME) if not match.by and self._fits(match.rule))
-        return {match.clause: match for match in live if asked.isdisjoint(content_stems(clause(match)))}
+        return {match.clause: match for match in live if asked.isdisjoint(content_stems(self._clause(match)))}
 
     @property
     def closing(self) -> set[int]:
@@ -284,7 +279,7 @@ class Turn:
         return {match.clause[0] for group in LEAVING for match in self.matches(group) if match.by == FRAME}
 
     def _fits(self, rule: Rule) -> bool:
-        """Return whether the turn has the groups of `only_if` of a rule, or has them not. A disclosure is personal."""
+        """Return whether what a rule asks for with `only_if` holds. A disclosure counts as personal, too."""
         return all(
             any(map(self._first_by_sentence, _WIDER.get(group, (group,)))) is wanted for group, wanted in rule.only_if
         )
@@ -302,6 +297,12 @@ class Turn:
                     sentences[number] += words[at:end]
                 at = end
         return sentences
+
+    def _clause(self, match: Match) -> Sequence[str]:
+        """Return the tokens of a match's clause in the reply."""
+        number, start = match.clause
+        words = self.read("assistant").sentences[number]
+        return words[start : clause_end(words, start)]
 
     def _framed(self, match: Match) -> Match:
         """Return a match, cancelled if it is in a frame."""
@@ -436,9 +437,7 @@ class Turn:
 
         It has all content words of the clause, which must be two, or it tells the same in other persons.
         """
-        number, start = match.clause
-        words, asked = self.read("assistant").sentences[number], self.read("user")
-        clause = words[start : clause_end(words, start)]
+        clause, asked = self._clause(match), self.read("user")
         said, same = content_stems(clause), f" {' '.join(clause)} "
         for at, one in enumerate(asked.sentences):
             if len(one) > _SHORT:
