@@ -113,6 +113,16 @@ def test_charts_show_rates_and_mark_changes_of_rules_as_the_text_does(runs: Call
     assert heights[0] == heights[1] < heights[2] == heights[3]
 
 
+def test_another_judge_is_a_change_of_the_rules(safe_gate: SafeGate, monkeypatch: Patch) -> None:
+    for day, judge in enumerate(("judge-1", "judge-1", "judge-2"), 1):
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86_400 * day))
+        write_cases(Path("c.jsonl"), turn("a", judged={"tone": {"passed": True, "by": judge}}))
+        assert safe_gate("run", "--cases", "c.jsonl", "--report-dir", f"runs/{day}").code == 0
+    assert safe_gate("history", "runs/*/safe-gate.json", "--report-dir", "out").code == 0
+    changed = [line.split("|")[-2].strip() for line in TEXT.read_text("utf-8").splitlines() if "| 1970" in line]
+    assert changed == ["", "", "judges"]
+
+
 @pytest.mark.parametrize(
     ("patterns", "words"),
     [

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from safe_gate.addons.page.markup import page
-from safe_gate.core.evaluator import Figures
+from safe_gate.core.evaluator import Evaluator, Figures
 from safe_gate.core.figures import percent, plural
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
+from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of, setting_of
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Report, Verdict
@@ -64,13 +64,24 @@ class Moment:
                 for rule in report.rules
                 if not rule.group and rule.rule.startswith("min-")
             },
-            {"version of safe-gate": report.tool.version, "rule packs": provenance.packs_sha256, **policy},
+            {
+                "version of safe-gate": report.tool.version,
+                "rule packs": provenance.packs_sha256,
+                "judges": {judge for one, part in parts_of(report.parts) for judge in _judges(one, part)},
+                **policy,
+            },
         )
 
     def rates(self, name: str) -> Sequence[Rate]:
         """Return an evaluator's rates that have a name of our own, first that of the cases that end as they should."""
         found = self.figures[name].rates if name in self.figures else ()
         return [rate for rate in found if isinstance(rate.name, str)]
+
+
+def _judges(evaluator: Evaluator, part: Any) -> Iterator[tuple[str, str]]:
+    """Yield the check and the judge of each recorded verdict."""
+    for result in results_of(part):
+        yield from evaluator.compare.outcome(result).judges.items()
 
 
 def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
