@@ -199,7 +199,10 @@ def _uncounted(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
 
 def read_shard(path: str) -> ShardContent:
     """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
-    found: JsonObject = checked.read_document(Path(path), "shard")
+    try:
+        found: JsonObject = checked.read_document(Path(path), "shard")
+    except CannotJudge as error:
+        raise CannotJudge(*_unfinished(Path(path)) or error.problems) from None
     place, report = Place(disk.display_path(Path(path))), checked.load_schema("report")
     if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
@@ -224,6 +227,22 @@ def read_shard(path: str) -> ShardContent:
     if strange := [id_ for name, id_ in every if not content.shard.contains(name, id_)]:
         raise CannotJudge(*(Problem(place, f"{words}; run the shard again", id_) for id_ in strange))
     return content
+
+
+def _unfinished(path: Path) -> list[Problem]:
+    """Return the problem of a report without a verdict, which a shard that does not finish leaves; none for others."""
+    try:
+        reported = checked.read_document(path, "report").get("problems", ())
+    except CannotJudge:
+        return []
+    words = "is of a shard that did not finish; correct what it reports and run it again"
+    place = Place(disk.display_path(path))
+    return [Problem(place, f"{words}: {_line(codec.from_json(Problem, one))}", text_free=words) for one in reported[:1]]
+
+
+def _line(one: Problem) -> str:
+    line = f":{one.place.line}" * bool(one.place.line)
+    return ": ".join(part for part in (f"{one.place.path}{line}", one.case_id, one.field, one.message) if part)
 
 
 def _incomplete_problems(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:

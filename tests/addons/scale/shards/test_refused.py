@@ -39,6 +39,14 @@ def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: Flag
         assert words in refusal(safe_gate, *files, *inputs)
 
 
+def test_a_shard_that_did_not_finish_is_refused_with_its_problem(safe_gate: SafeGate, inputs: Flags) -> None:
+    files = scored(safe_gate, 2, *inputs)
+    write_cases(Path("c.jsonl"), turn("T-0") | {"asistant": "text"})
+    assert safe_gate("run", "--shard", "2/2", "--report-dir", "shards", *inputs).code == 3
+    said = f"{files[1]}: is of a shard that did not finish; correct what it reports and run it again"
+    assert f"{said}: c.jsonl:1: T-0: asistant: is not a known field" in refusal(safe_gate, *files, *inputs)
+
+
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
