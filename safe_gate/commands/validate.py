@@ -14,7 +14,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import case_files, checked, disk, globs, recorded
-from safe_gate.model.problems import CannotJudge, Problem, Problems
+from safe_gate.model.problems import CannotJudge, Code, Problem, Problems
 from safe_gate.model.report import InputFile
 from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
@@ -64,8 +64,9 @@ _NOUNS = {
 def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str, int]]:
     """Yield the problems of files, and numbers of what they hold: cases, outputs, or documents such as reports.
 
-    Batches are joined with their outputs; those of batches not given are checked alone. Other cases, and packs, are
-    checked under the settings of the config file that is among the files, else of the one that a run reads.
+    Batches are joined with their outputs, which are those that the settings name if no file is; those of batches not
+    given are checked alone. Other cases, and packs, are checked under the settings, too: those of the config file that
+    is among the files, else of the one that a run reads.
     """
     by_kind: dict[str, list[str]] = {}
     for path in paths:
@@ -74,10 +75,19 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
         except CannotJudge as error:
             yield from error.problems
     lines: list[tuple[Evaluator, list[str], list[str]]] = []
+    options, found = None, list[Problem]()
+    if any(
+        one.input.kind in by_kind or (one.rule_files and one.rule_files.kind in by_kind) for one in EVALUATORS.values()
+    ):
+        try:
+            options = _settings(call, by_kind.get("config", []))
+        except CannotJudge as error:
+            found += error.problems
     for evaluator in EVALUATORS.values():
         form, rules = evaluator.input, evaluator.rule_files
         if isinstance(form, Documents):
-            joined = _joined(evaluator, form, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
+            given, outputs = by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, [])
+            joined = _joined(evaluator, form, given, outputs, options.value(form.outputs) if options else ())
             yield from (
                 one if isinstance(one, Problem) else {"output": one} if isinstance(one, int) else {"case": 1}
                 for one in joined
@@ -85,15 +95,10 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
             )
         else:
             lines.append((evaluator, by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []))
-    found = [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
+    found += [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
     documents = {_NOUNS.get(kind, kind): len(some) for kind, some in by_kind.items()}
-    if any(cases or packs for _, cases, packs in lines):
-        options = None
-        try:
-            options = _settings(call, by_kind.get("config", []))
-        except CannotJudge as error:
-            found += error.problems
-        for evaluator, cases, packs in lines:
+    for evaluator, cases, packs in lines:
+        if cases or packs:
             count, problems = _fit(options, evaluator, cases, packs)
             found += problems
             yield {"case": count, _NOUNS["rule-pack"]: len(packs)}
@@ -149,15 +154,23 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         yield from error.problems
 
 
-def _joined(evaluator: Evaluator, form: Documents, given: Sequence[str], outputs: Sequence[str]) -> Iterator[Any]:
-    """Yield documents joined with their outputs, and outputs whose documents are not given."""
+def _joined(
+    evaluator: Evaluator, form: Documents, given: Sequence[str], outputs: Sequence[str], configured: Sequence[str]
+) -> Iterator[Any]:
+    """Yield documents joined with their outputs, and outputs whose documents are not given.
+
+    Files that are `configured`, not given, may hold outputs of further documents.
+    """
     beside = {disk.location(case_files.outputs_beside(Path(one))) for one in given}
     strays = [one for one in outputs if disk.location(Path(one)) not in beside]
     alone = [one for one in strays if not given or disk.exists(case_files.batch_of(Path(one)))]
     # None is named where each is found beside its document: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:
-        options = Settings().replace(**{form.setting: tuple(given), form.outputs: tuple(named)})
-        yield from recorded.read_cases(case_files.CaseFiles(evaluator, options), {})
+        options = Settings().replace(**{form.setting: tuple(given), form.outputs: tuple(named or configured)})
+        for one in recorded.read_cases(case_files.CaseFiles(evaluator, options), {}):
+            is_unused = isinstance(one, Problem) and (one.code, one.field) == (Code.MISSING_OUTPUT, form.id_key)
+            if named or not (configured and is_unused):
+                yield one
     if alone:
         yield from recorded.check_outputs_alone(evaluator, form, alone)

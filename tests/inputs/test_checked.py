@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from safe_gate.core.figures import plural
-from tests.support.cases import Ran, SafeGate, bare_case, refused, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, bare_case, refused, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.importing import ASK, CSV, FIXTURES, OUTPUT, REPLY, TURNS, exchanges, imported, promptfoo, result
 from tests.support.synthesis import run
 
@@ -105,6 +105,18 @@ def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:
         refused(safe_gate(*command), f"{words} recorded.outputs.jsonl --evaluator safe_v0\n")
     Path("own.json").write_text('{"rules": [], "weights": {"CR": 2}}', "utf-8")
     assert safe_gate("validate", "own.json").out == "1 file valid: 1 config file\n"
+
+
+def test_validate_joins_a_batch_with_the_outputs_that_the_config_names(safe_gate: SafeGate) -> None:
+    for name in ("a", "b"):
+        write_batch(Path(f"{name}.json"), bare_case(name))
+    outputs = [{"test_id": name, "output": safe_case(name)["output"]} for name in ("a", "b")]
+    write_cases(Path("recorded.jsonl"), *outputs)
+    write_json("safe.config.json", {"safe-batch": ["?.json"], "safe-outputs": ["recorded.jsonl"]})
+    for names, cases in (("a.json", "b.json", "safe.config.json"), "2 cases"), (("a.json",), "1 case"):
+        assert cases in safe_gate("validate", *names).out
+    write_cases(Path("recorded.jsonl"), *outputs[:1])
+    refused(safe_gate("validate", "a.json", "b.json"), "b.json:1: b: output: has no recorded output")
 
 
 @pytest.mark.parametrize("spelt", ["{}", "./{}", "s/../{}"])
