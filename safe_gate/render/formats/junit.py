@@ -7,6 +7,7 @@ case holds them and needs no count of all cases before the first.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from safe_gate.core.figures import plural
@@ -37,8 +38,10 @@ def _draw(view: ReportView) -> Iterator[str]:
         facts.append(("filter", quote_phrase(words)))
     yield _suite("gate", "gate", [*_rule_tests(report), *map(_problem_test, report.problems)], facts)
     for case in view.cases():
-        name, path = name_in_full(case.result.id), name_in_full(case.result.place.path)
-        yield _suite(name, case.evaluator.name, [*_case_tests(case, name)], [*_properties(case)], path)
+        name, place = name_in_full(case.result.id), case.result.place
+        place = replace(place, path=place.within(view.origin.folder) or place.path)
+        tests = [*_case_tests(case, name, _place_line(place))]
+        yield _suite(name, case.evaluator.name, tests, [*_properties(case)], name_in_full(place.path))
     yield "</testsuites>\n"
 
 
@@ -87,13 +90,13 @@ def _problem_test(problem: Problem) -> _Test:
     return _Test("gate.input", name, "error", words, (words,))
 
 
-def _case_tests(case: ShownCase, name: str) -> Iterator[_Test]:
+def _case_tests(case: ShownCase, name: str, place: str) -> Iterator[_Test]:
     """Yield a test for each metric or check, and one for a case that a broken rule counts whole."""
     judged = [(one, *_outcome(case, one)) for one in case.judgements]
     whole = (one for one in case.judgements_to_review() if one.by == WHOLE_CASE)
     judged += [(one, "failure", one.label) for one in whole if one.severity is Severity.FAILING]
     for one, outcome, why in judged:
-        details = [_place_line(case.result.place), *map(quote_phrase, one.evidence)] if outcome else []
+        details = [place, *map(quote_phrase, one.evidence)] if outcome else []
         yield _Test(f"{case.evaluator.name}.{one.by}", f"{name} {one.by}", outcome, why, details)
 
 

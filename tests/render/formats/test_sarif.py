@@ -57,6 +57,9 @@ def test_places_are_paths_from_the_root_of_the_repository_or_whole_addresses(
     monkeypatch.chdir("evals")
     assert uri("a b/*.jsonl")["uri"] == "evals/a%20b/%C3%A7.jsonl"
     assert read().gitlab[-1]["location"]["path"] == "evals/a b/ç.jsonl"
+    suite = read().junit[-1]
+    assert suite.get("file") == "evals/a b/ç.jsonl"
+    assert [one.text for one in suite.iter("failure") if not str(one.text).startswith("evals/a b/ç.jsonl:1\n")] == []
 
 
 def test_results_are_known_again_wherever_their_cases_stand(safe_gate: SafeGate) -> None:
