@@ -48,6 +48,7 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
         concluded = reporting.conclude(content, options, effects, reporting.unread_reports_of(options))
         return concluded.report.verdict.exit_code
     disk.write(path, jsontext.pieces(content.to_json()))
+    effects.tell("reports", [disk.display_path(path)])
     cases = " and ".join(
         f"{len(content.results[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
         for name, number in content.cases.items()

@@ -53,6 +53,8 @@ def test_a_run_tells_its_verdict_its_cases_and_what_to_do_next(safe_gate: SafeGa
     assert found["next"] == "safe-gate explain bad --cases c.jsonl"
     assert safe_gate(*found["next"].split()[1:]).out.startswith("bad (c.jsonl:2): fails")
     assert "Gate: FAIL" in safe_gate("run", "--cases", "c.jsonl", "--json").err
+    found = told(safe_gate, "run", "--cases", "c.jsonl", "--json", "--shard", "1/2")
+    assert found["reports"] == ["reports/safe-gate.shard-1-of-2.json"]
 
 
 def test_explain_compare_doctor_and_validate_tell_what_they_show(safe_gate: SafeGate) -> None:
