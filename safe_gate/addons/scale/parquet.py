@@ -108,4 +108,6 @@ def _without_null_fields(value: Any, kind: pyarrow.DataType) -> Any:
         return {name: inner for name, inner in fields.items() if inner is not None}
     if value is not None and (pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind)):
         return [_without_null_fields(one, kind.value_type) for one in value]
+    if value is not None and pyarrow.types.is_map(kind):
+        return {name: _without_null_fields(one, kind.item_type) for name, one in value.items()}
     return value

@@ -110,6 +110,11 @@ def test_a_null_is_a_field_that_is_not_there_but_for_a_label_of_a_map() -> None:
     assert [case.expected for case in read("struct.parquet")] == [{"agency_language": True}, {"topic_pivot": False}, {}]
     write("map.parquet", [turn("a", expected=[("topic_pivot", None)])], COLUMNS)
     assert [case.expected for case in read("map.parquet")] == [{"topic_pivot": None}]
+    verdict = {"passed": True, "by": "judge", "why": None}
+    struct = pa.struct({"passed": pa.bool_(), "by": pa.string(), "why": pa.string()})
+    kinds = pa.schema([*COLUMNS, ("judged", pa.map_(pa.string(), struct))])
+    write("judged.parquet", [turn("a", judged=[("tone", verdict)])], kinds)
+    assert [case.id for case in read("judged.parquet")] == ["a"]
 
 
 def test_every_row_is_validated_against_the_schema(safe_gate: SafeGate) -> None:
