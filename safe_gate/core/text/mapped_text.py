@@ -79,16 +79,15 @@ LONGEST_SENTENCE = 1_000
 _LINK = re.compile(r"(?:https?://|\bwww\.)[^\s\u2014\"<>]*[^\s\u2014\"<>?!.,;:)\]}']", re.IGNORECASE)
 # A note's number may stand behind a stop, and a blank be forgotten; an emoji, :) or a kiss may stand for a stop.
 # The look-behinds and the possessive quantifiers keep it linear on a megabyte of dots.
-EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]"
-"""An emoji, as a part of a regular expression."""
+_EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]"
 _TYPED_EMOJI = r"(?<!\S)(?<!\d )(?:x{1,3}|lol|haha|<3|[:;]-?[()DP])(?=\s+[A-Z])"
 _STOPPED = (
     r"(?<![.!?])[.!?]++[\"')\]]*+(?:(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])*+(?=\s|$)"
     r"|(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])++(?=[A-Z\"'(])|(?<=[a-z]{2}[.!?])(?=[A-Z][a-z']*+\s))|\n"
 )
-_SENTENCE_END, _RARE_STOP = re.compile(_STOPPED), re.compile(f"\u3002|{EMOJI}")
+_SENTENCE_END, _RARE_STOP = re.compile(_STOPPED), re.compile(f"\u3002|{_EMOJI}")
 _MAY_BE_TYPED = re.compile(r"\s(?:x{1,3}|lol|haha|<3|[:;]-?[()DP])\s+[A-Z]")
-_ANY_SENTENCE_END = re.compile(rf"{_STOPPED}|\u3002|(?<!{EMOJI}){EMOJI}++(?=\s+[A-Z])|{_TYPED_EMOJI}")
+_ANY_SENTENCE_END = re.compile(rf"{_STOPPED}|\u3002|(?<!{_EMOJI}){_EMOJI}++(?=\s+[A-Z])|{_TYPED_EMOJI}")
 _LINE = re.compile(r"[^\n]+")
 # Double quotes, those that can only begin, those that begin nothing (6", `word" `), what no doubtful quotation holds.
 _QUOTE = re.compile('"')

@@ -15,7 +15,6 @@ from functools import cached_property
 from itertools import accumulate, chain, compress, pairwise
 
 from safe_gate.core.text.mapped_text import (
-    EMOJI,
     LONGEST_SENTENCE,
     Cache,
     Normalised,
@@ -31,8 +30,7 @@ END = ""
 """What stands behind the last token of each sentence of a reading."""
 
 _RAW = re.compile(
-    rf"{EMOJI}++|[^\W\d_]+\d?(?:'[^\W\d_]+)*"
-    r"|\d(?:day|nite|moro|morrow)\b|\d+(?:[.,:]\d+)*|\.\.\.|[,;:—!?.\"()\n•%]|(?<!\S)-(?= )"
+    r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)\b|\d+(?:[.,:]\d+)*|\.\.\.|[,;:—!?.\"()\n•%]|(?<!\S)-(?= )"
 )
 # A contraction with a blank for its apostrophe, as some tools write it: "i m", "don t".
 _SPLIT = re.compile(
@@ -206,7 +204,7 @@ class Spelling(Cache[str, tuple[str, ...]]):
 
     def _words(self, typed: str) -> tuple[str, ...]:
         if not typed[0].isalpha() and typed not in self._spelling:
-            return (_MARKS.get(typed, "—" if typed[0] >= "\u2600" else typed),)  # an emoji ends a clause
+            return (_MARKS.get(typed, typed),)
         typed = _STRETCHED.sub(r"\1", typed) if typed not in self._spelling and _STRETCHED.search(typed) else typed
         if typed in self._spelling:
             return self._spelling[typed]
