@@ -55,7 +55,9 @@ _FEWEST_ECHOED = 4
 """A message of fewer words may be its own answer, such as "Thanks"."""
 
 BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
-_THOUGHTS = re.compile(r"(?is)\A(?:<(thinking|thought|reasoning)>.*?(?:</\1>|\Z)|<think>(?!.*</think>).*|.*</think>)")
+_REASONING = re.compile(
+    r"(?is)\s*(?:<(?P<tag>think|thinking|thought|reasoning)>.*?(?:</(?P=tag)>|\Z)\s*)+|(?:(?!</?think>).)*</think>\s*"
+)
 _TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
 _PAGE = re.compile(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
@@ -84,12 +86,22 @@ def no_reply(text: str, message: str = "") -> NoReply | None:
     >>> no_reply("Error: 500 Internal Server Error"), no_reply(" "), no_reply("It says: 502 Bad Gateway.")
     (<NoReply.MESSAGE: 'error message'>, <NoReply.EMPTY: 'empty'>, None)
     """
-    bare = _THOUGHTS.sub("", text.strip(BLANKS), 1).strip(BLANKS)
+    bare = without_reasoning(text.strip(BLANKS)).strip(BLANKS)
     empty = NoReply.EMPTY if _first_seen(bare) == len(bare) else None
     said = bare.casefold()
     is_echo = said == message.strip(BLANKS).casefold() and len(said.split()) >= _FEWEST_ECHOED
     echo = NoReply.ECHO if is_echo else None
     return _error_page(bare) or _error_body(bare) or _classify_lines(bare) or empty or echo
+
+
+def without_reasoning(text: str) -> str:
+    """Return a text without the reasoning that a model wrote before its reply. A template may hold the opening tag.
+
+    >>> [*map(without_reasoning, ("<think>Hm.</think>Yes.", "Hm.</think>Yes.", "<think>Hm"))]
+    ['Yes.', 'Yes.', '']
+    """
+    found = _REASONING.match(text)
+    return text[found.end() :] if found else text
 
 
 def why_no_replies(texts: Iterable[str]) -> NoReply | None:

@@ -52,7 +52,12 @@ def test_a_sentence_beside_an_error_makes_it_a_reply(error: str, words: str) -> 
 
 
 UNSEEN = ["", " \n\t\r\n", "\u200b\ufeff\u2060", "\xa0", "\u2800", "\x01", "\u2066\u2069", "\U000e0041"]
-THOUGHTS = ["<think>Hm.</think>", "<think>Hm. I should", "Hm.</think>\n\n", "<thinking>\nHm.\n</thinking>"]
+THOUGHTS = [
+    "<think>Hm.</think>",
+    "<think>Hm. I should",
+    "Hm.</think>\n\n",
+    "<thinking>\nHm.\n</thinking>\n<think>Oh.</think>",
+]
 MARKUP = ["<p></p>", "<!-- nothing -->", "<!-- a -->\x02", "<br>\n<br/>", "&nbsp;", "&#8203;&#x200B;&shy;"]
 VALUES = ["null", "None\n", "undefined", "nan", "NULL", '""', "[object Object]", "(no response)"]
 SIGNS = [
@@ -64,6 +69,7 @@ SIGNS = [
     "No.",
     "<3",
     "<think>Hm.</think>Hi.",
+    "In <think> and </think>",
     "<!-- a",
     '<img src="a.png">',
     "&amp;",

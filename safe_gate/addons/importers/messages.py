@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.addons.importers.files import RefusedRecord, error_text, field_words, has_value, list_texts, parse_json
 from safe_gate.core.text.characters import is_blank
+from safe_gate.evaluators.replies import without_reasoning
 
 _NOT_TEXT, _SYSTEM, _TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
 _REASONING, _EMPTY = "reasoning", "messages without text"
@@ -26,9 +27,6 @@ _TEXT_KEYS = ("content", "value", "parts", "text")
 _TEXT_TYPES = (None, "text", "input_text", "output_text", "refusal")  # of parts whose text counts; Gemini's have none
 _OF_TOOLS = re.compile(r"(?i)(?:\b|_)(?:tool|function|mcp|execut)|\b(?:observation|ipython)\b|_call(?:_|\b)")
 _OF_REASONING = re.compile(r"(?i)reasoning|thinking|thought")
-_THOUGHTS = re.compile(
-    r"(?is)(?:\s*<(thinking|thought|reasoning)>.*?</\1>|.*?</think>)\s*"
-)  # a template may have <think>
 PLUMBING = frozenset({*_ROLE_KEYS, "refusal", "id", "status", "object", "index", "tool_call_id", "example"})
 """The fields of a message that hold no speech."""
 
@@ -159,9 +157,10 @@ def last_exchange(sample: Sample, expected: str) -> LastExchange:
     Messages without text and what tools call and answer are left out. Without an earlier reply, system messages are
     left out too, and user messages are joined by a blank line.
     """
-    told = join_messages(sample.asked, sample.said)
+    asked, said = ([*map(_without_reasoning, some)] for some in (sample.asked, sample.said))
+    told = join_messages(asked, said)
     reply = find_reply(told)
-    if sample.asked and not any(one is reply for one in sample.said):
+    if asked and not any(one is reply for one in said):
         raise RefusedRecord(f"has no reply; expected {expected}")
     if reply is None:
         what = "without text" if told[-1].is_empty else "of the user"
@@ -171,21 +170,20 @@ def last_exchange(sample: Sample, expected: str) -> LastExchange:
     turns = [one for one in kept if one.role != "system"]
     if all(one.role != "user" for one in turns):
         raise RefusedRecord("has no message of the user before the last reply, or none with text")
-    said = {id(one): _spoken(one.text) if one.role == "assistant" else one.text for one in told}
     left_out = [what for one in told for what in one.left_out]
-    left_out += [_REASONING for one in told if said[id(one)] is not one.text]
     left_out += [_EMPTY for one in before if one.is_empty and not one.left_out]
-    user: Any = tuple({"role": one.role, "content": said[id(one)], **one.own} for one in kept)
+    user: Any = tuple({"role": one.role, "content": one.text, **one.own} for one in kept)
     if not sample.whole and all(one.role == "user" for one in turns):
         user = "\n\n".join(one.text for one in turns)
         left_out += [_SYSTEM] if len(turns) < len(kept) else []
-    return LastExchange(user, said[id(reply)], tuple(dict.fromkeys(left_out)), reply.own.get("expected"))
+    return LastExchange(user, reply.text, tuple(dict.fromkeys(left_out)), reply.own.get("expected"))
 
 
-def _spoken(text: Any) -> Any:
-    """Return a reply without the reasoning that a model wrote before it, between tags."""
-    found = _THOUGHTS.match(text) if isinstance(text, str) else None
-    return text[found.end() :] if found else text
+def _without_reasoning(message: Message) -> Message:
+    text = without_reasoning(message.text) if message.role == "assistant" and isinstance(message.text, str) else None
+    if text in (None, message.text):
+        return message
+    return message._replace(text=text, left_out=(*message.left_out, _REASONING), is_empty=is_blank(text or ""))
 
 
 def find_reply(messages: Messages) -> Message | None:

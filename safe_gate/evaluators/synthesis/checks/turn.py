@@ -417,7 +417,8 @@ class Turn:
     @cached_property
     def _tells_no_negation(self) -> bool:
         sentences = self.read("user").sentences
-        return all(map(_NEGATIONS.isdisjoint, map(sentences.__getitem__, self._first_by_sentence(TOLD_MIND))))
+        told = self._first_by_sentence(TOLD_MIND) or range(len(sentences))
+        return all(map(_NEGATIONS.isdisjoint, map(sentences.__getitem__, told)))
 
     def _wrong_number(self, match: Match, check: Check) -> Match | None:
         """Return a number that is no help, if a match names a line or a number, and no number beside it is right."""

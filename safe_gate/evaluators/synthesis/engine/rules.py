@@ -320,8 +320,10 @@ def _asks_anew(words: Sequence[str]) -> bool:
     if len(words) < 2:
         return not _CONSENT.isdisjoint(words)
     first, *others = words[1:] if words[0] in _LINKS else words
-    ends = {others[0], others[-1]} if 1 < len(others) < _LONG_QUESTION else {*others[:1]}
-    return first in _OPENS_QUESTION and len(others) > 1 and _BACK.isdisjoint(ends) and _BELIEF.isdisjoint(others)
+    if first not in _OPENS_QUESTION or len(others) < 2 or others[0] in _BACK or not _BELIEF.isdisjoint(others):
+        return False
+    is_on_you = others[0] == "you" or first in ("how", "when", "where", "why")
+    return is_on_you or len(others) >= _LONG_QUESTION or others[-1] not in _BACK
 
 
 _OPENS_QUESTION = frozenset(
@@ -387,19 +389,20 @@ class _Conditions(NamedTuple):
 
 def _turns(words: Sequence[str], at: int) -> bool:
     """Return whether a token begins a statement of its own within a clause."""
-    before, after = words[max(0, at - 1) : at], words[at + 1 : at + 2]
+    before, after = words[max(0, at - 2) : at], words[at + 1 : at + 2]
     if words[at] == "but":  # "can't help but hope", "tired but will be fine": the same statement goes on
-        return _EXCEPT.isdisjoint(before) and _GOES_ON.isdisjoint(after)
+        goes_on = not _GOES_ON.isdisjoint(after) and _VOUCHES.isdisjoint(words[at + 2 : at + 4])
+        return not goes_on and before != ("not", "help") and _EXCEPT.isdisjoint(before[-1:])
     vouches = (words[at], *after) == ("and", "i") and not _VOUCHES.isdisjoint(words[at + 2 : at + 3])
     return vouches and (words[at + 3 : at + 4] != ("you",) or words[at + 4 : at + 5] == ("will",))
 
 
-_EXCEPT = frozenset("help nothing all none".split())
+_EXCEPT = frozenset("nothing all none".split())
 _GOES_ON = frozenset(
     "can could will would may might must should do does did not am is are was were has have had never also "
-    "that hope wish".split()
+    "still just that hope wish".split()
 )
-_VOUCHES = frozenset("know promise guarantee bet swear".split())
+_VOUCHES = frozenset("know promise guarantee bet swear certain sure confident".split())
 
 
 def rule_faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:

@@ -93,6 +93,7 @@ KEPT: dict[str, tuple[dict[str, Any], list[str]]] = {
     "Anthropic": (talk(TURNS[0], reply([{"type": "thinking", "thinking": "Hm."}, {"type": "tool_use", "id": "u"}]), user([{"type": "tool_result", "tool_use_id": "u", "content": "x"}]), reply([{"type": "redacted_thinking", "data": "x"}, *map(block, HALVES)]), system="S"), [TOOLS, REASONING, field("system")]),
     "Gemini": (talk({"role": "user", "parts": [{"text": ASK}]}, {"role": "model", "parts": [{"functionCall": {}, "thoughtSignature": "x"}]}, {"role": "user", "parts": [{"functionResponse": {}}]}, {"role": "model", "parts": [{"text": "Hm.", "thought": True}, *({"text": half} for half in HALVES)]}), [TOOLS, REASONING]),
     "thoughts before a reply": (talk(user(ASK), reply(f"<think>\nHm.\n</think>\n\n{REPLY}")), [REASONING]),
+    "thoughts before a call": (talk(user(ASK), reply("<think>Hm.</think>", tool_calls=CALLS), {"role": "tool", "content": "x"}, reply(REPLY)), [TOOLS, REASONING]),
     "thoughts that a template opens": (talk(user(ASK), reply(f"Hm.</think>{REPLY}")), [REASONING]),
     "Bedrock": (talk(user([{"text": ASK}]), reply([{"toolUse": {}}]), user([{"toolResult": {}}]), reply([{"reasoningContent": {}}, *({"text": half} for half in HALVES)])), [TOOLS, REASONING]),
     "OpenAI Assistants": (talk(user([{"type": "text", "text": {"value": ASK, "annotations": []}}]), reply([{"type": "text", "text": {"value": REPLY}}])), []),

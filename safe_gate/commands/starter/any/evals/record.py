@@ -44,7 +44,7 @@ def main() -> int:
     said: dict[str, list[str]] = {}
     place = "the config file"
     try:
-        known = _config().get("recordings", ())
+        known = _config().get("recordings") or ()
         for path in sorted(FOLDER.glob("*.jsonl")):
             if path.name.endswith(".outputs.jsonl"):
                 continue
@@ -83,7 +83,7 @@ def main() -> int:
         return 0
     named = [one for one in known if FOLDER.parent / one in written]
     command = [sys.executable, "-m", "safe_gate", "lock", *map(str, named or written), "--model", MODEL]
-    return subprocess.run(command, check=False, cwd=FOLDER.parent if named else None).returncode  # noqa: S603
+    return subprocess.run(command, check=False, cwd=FOLDER.parent).returncode  # noqa: S603
 
 
 def _answer(case: dict[str, Any]) -> str:
