@@ -32,12 +32,14 @@ END = ""
 _RAW = re.compile(
     r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)\b|\d+(?:[.,:]\d+)*|\.\.\.|[,;:—!?.\"()\n•%]|(?<!\S)-(?= )"
 )
-# A contraction with a blank for its apostrophe, as some tools write it: "i m", "don t".
+# A contraction with a blank for its apostrophe, as some tools write it: "i m", "don t". "hell be" is "h'll be".
 _SPLIT = re.compile(
     r"\b(?:i|we|you|they|he|she|it|that|there|what|who)( )(?:m|ve|ll|re|s|d)\b"
     r"|\b(?:don|can|won|didn|doesn|isn|wasn|couldn|wouldn|shouldn|haven|hasn|hadn|aren|weren|ain)( )t\b"
+    r"|\b(?:h|sh)(e)ll (?=(?:be|come|get|have|never|always|see|call|love|find|make|pull|forgive|realise|realize|regret|"
+    r"understand|miss|thank|go|want|say|text|ring|know|grow|pass|leave)\b)"
 )
-_SPLIT_OFF = frozenset("m ve ll re s d t".split())
+_SPLIT_OFF = frozenset("m ve ll re s d t hell shell".split())
 _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would"}
 # After these words 's is short for "is" (or "has"); after a noun it may be a possessive.
