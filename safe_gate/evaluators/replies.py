@@ -55,9 +55,7 @@ _FEWEST_ECHOED = 4
 """A message of fewer words may be its own answer, such as "Thanks"."""
 
 BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
-_REASONING = re.compile(
-    r"(?is)\s*(?:<(?P<tag>think|thinking|thought|reasoning)>.*?(?:</(?P=tag)>|\Z)\s*)+|(?:(?!</?think>).)*</think>\s*"
-)
+_REASONING = re.compile(r"(?is)\s*(?:<(?P<tag>think|thinking|thought|reasoning)>.*?(?:</(?P=tag)>|\Z)\s*)+")
 _TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
 _PAGE = re.compile(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
@@ -100,8 +98,10 @@ def without_reasoning(text: str) -> str:
     >>> [*map(without_reasoning, ("<think>Hm.</think>Yes.", "Hm.</think>Yes.", "<think>Hm"))]
     ['Yes.', 'Yes.', '']
     """
-    found = _REASONING.match(text)
-    return text[found.end() :] if found else text
+    if found := _REASONING.match(text):
+        return text[found.end() :]
+    before, end, reply = text.partition("</think>")
+    return reply.lstrip() if end and "<think>" not in before else text
 
 
 def why_no_replies(texts: Iterable[str]) -> NoReply | None:
