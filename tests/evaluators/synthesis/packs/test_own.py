@@ -100,11 +100,13 @@ def test_a_problem_in_a_pack_is_reported_with_its_line(safe_gate: SafeGate) -> N
     assert [one.partition(": ")[0] for one in err.splitlines()[:-1]] == [f"own.json:{number}" for number in places]
 
 
-def test_the_pack_of_the_documentation_keeps_its_promises_and_needs_its_word_boundary(safe_gate: SafeGate) -> None:
+def test_the_packs_of_the_documentation_keep_their_promises_and_need_their_word_boundary(safe_gate: SafeGate) -> None:
     text = (REPOSITORY / "docs" / "own-rules.md").read_text("utf-8")
-    (shown,) = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"phrase"' in block)
+    shown, framed = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"phrase"' in block)
     Path("own.json").write_text(shown, "utf-8")
-    assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: all texts hit and miss")
+    Path("framed.json").write_text(framed, "utf-8")
+    ran = safe_gate("rules", "test", "own.json", "framed.json")
+    assert ran.out.startswith("2 packs, 2 rules: all texts hit and miss")
     pattern = '"pattern": "you(?:\'re)? hold(?:ing)? the pen"'
     Path("own.json").write_text(shown.replace('"phrase": "you (are|) (hold|holding) the pen"', pattern), "utf-8")
     words = 'hits "They say you hold the pencil.", which it promises to miss: matched "you hold the pen"'
