@@ -137,9 +137,11 @@ RESTATABLE, RESTATED = "mind_reading", "restated"
 TOLD_MIND = "told_mind"
 """The group of messages that report what somebody says of their own feelings."""
 
-FRAME, STAYS, LEAVING = "frame", ("acknowledgment", "follow_up"), ("pivot", "elsewhere")
-"""The group of clauses that could stand around any reply, and the groups that do not count there. Those that leave
-count all the same if nothing else stays."""
+FRAME = "frame"
+"""The group of clauses that could stand around any reply."""
+
+ENGAGING, LEAVING = (tuple(SHIPPED["topic_pivot"][side]) for side in ("for", "against"))
+"""The groups that do not count in a frame. Those that leave count there all the same if nothing else engages."""
 
 STAYING = frozenset({"stays", "engages"})
 """The values of `decides` that do not count clauses."""

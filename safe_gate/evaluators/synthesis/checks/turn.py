@@ -17,6 +17,7 @@ from safe_gate.core.text.mapped_text import Language, Languages
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement
 from safe_gate.evaluators.synthesis.definitions import (
+    ENGAGING,
     FIELDS,
     FRAME,
     GROUPS,
@@ -24,7 +25,6 @@ from safe_gate.evaluators.synthesis.definitions import (
     OPT_IN_GROUPS,
     RESTATABLE,
     RESTATED,
-    STAYS,
     TOLD_MIND,
 )
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
@@ -260,11 +260,14 @@ class Turn:
         found = self._matches[book].get(group, ())
         if group in self.rules.numbers.groups:
             return [*found, *(match for match in self._numbers if match.rule.group == group)]
-        if group in LEAVING and not any(not match.by for staying in STAYS for match in self.matches(staying)):
-            return found
-        if group in (*STAYS, *LEAVING) and self.frames:
-            return [self._framed(match) for match in found]
+        if group in ENGAGING or (group in LEAVING and self._engages):
+            return [*map(self._framed, found)] if self.frames else found
         return found
+
+    @cached_property
+    def _engages(self) -> bool:
+        """Whether a clause of the reply outside of its frames acknowledges or follows up."""
+        return any(not match.by for group in ENGAGING for match in self.matches(group))
 
     @cached_property
     def frames(self) -> Mapping[tuple[int, int], Match]:
@@ -275,7 +278,7 @@ class Turn:
 
     @property
     def closing(self) -> set[int]:
-        """The sentences with a frame that would change the subject if nothing else stayed with it."""
+        """The sentences with a frame that would change the subject if nothing else engaged."""
         return {match.clause[0] for group in LEAVING for match in self.matches(group) if match.by == FRAME}
 
     def _fits(self, rule: Rule) -> bool:
@@ -451,7 +454,7 @@ class Turn:
     def _first_by_sentence(self, group: str, since: int = 0) -> Mapping[int, Match]:
         """Return what is of a group since a character of its text, the first of each sentence by its number.
 
-        Rules with `only_if` are left out: they ask this of other groups.
+        Rules with `only_if` are left out: they ask this of other groups. So is a change of subject in a frame.
         """
         if (group, since) not in self._held_of:
             around = self.frames if group in LEAVING else ()
