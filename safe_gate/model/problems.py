@@ -99,6 +99,11 @@ class Problem:
         hint = next((one[0] for one in _ASIDE.finditer(self.message) if one[0].startswith("(did you mean ")), "")
         return fix if hint in fix else f"{fix} {hint}"
 
+    def as_texts(self) -> tuple[str, str, str, str]:
+        """Return the place as `path:line`, the case, the field and the message; "" for what does not apply."""
+        line = f":{self.place.line}" * bool(self.place.line)
+        return f"{self.place.path}{line}", self.case_id, self.field, self.message
+
     def without_texts(self) -> Problem:
         """Return the problem in words that quote no recorded text."""
         return replace(self, message=self.text_free or self.message)

@@ -138,10 +138,7 @@ NO_VERDICT = "the input or the settings have problems, so the gate did not pass"
 
 def problems_table(problems: Sequence[Problem]) -> Table:
     """Return the table of problems, in their order, without empty columns."""
-    texts = (
-        (one.place.path + (f":{one.place.line}" if one.place.line else ""), one.case_id, one.field, one.message)
-        for one in in_order(problems)
-    )
+    texts = (one.as_texts() for one in in_order(problems))
     rows = [tuple(Untrusted(text) if text else "" for text in row) for row in texts]
     return drop_empty_columns(("Place", "Case", "Field", "Problem"), rows)
 

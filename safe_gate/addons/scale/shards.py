@@ -237,12 +237,8 @@ def _unfinished(path: Path) -> list[Problem]:
         return []
     words = "is of a shard that did not finish; correct what it reports and run it again"
     place = Place(disk.display_path(path))
-    return [Problem(place, f"{words}: {_line(codec.from_json(Problem, one))}", text_free=words) for one in reported[:1]]
-
-
-def _line(one: Problem) -> str:
-    line = f":{one.place.line}" * bool(one.place.line)
-    return ": ".join(part for part in (f"{one.place.path}{line}", one.case_id, one.field, one.message) if part)
+    first = [codec.from_json(Problem, one).as_texts() for one in reported[:1]]
+    return [Problem(place, ": ".join((words, *filter(None, texts))), text_free=words) for texts in first]
 
 
 def _incomplete_problems(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
