@@ -109,7 +109,7 @@ def _match_documents(files: CaseFiles, form: Documents) -> MatchedFiles:
             problems.append(Problem(Place(display_path(path)), words))
     if not paths and not problems:
         problems.append(globs.no_match_problem(" ".join(files.patterns), ".json", files.root))
-    outputs = globs.expand_patterns(files.options.value(form.outputs), root=files.root).paths
+    outputs = globs.expand_patterns(files.options.value(form.outputs), root=files.root).paths if skipped else []
     is_read = {disk.location(path) for path in (*paths, *outputs)}
     return MatchedFiles(paths, problems, [path for path in skipped if disk.location(path) not in is_read])
 

@@ -263,10 +263,9 @@ class Update:
         if entry is None:
             self.gone.append(id_)
             return text
-        old, new = replies_of_line(case), [reply for _, reply in replies_of_line(entry)]
-        system, kept = (_of_role(one, "system") for one in (entry, case))
-        if system and kept:
-            old, new = [*old, *kept], [*new, *(one for _, one in system)]
+        replies, again = replies_of_line(case), replies_of_line(entry)
+        kept, system = (_of_role(one, "system") for one in (case, entry))
+        old, new = ([*replies, *kept], [*again, *system]) if kept and system else (replies, again)
         if prompt_of_line(case) != prompt_of_line(entry) or len(old) != len(new):
             self.unlike.append(id_)
             if not self.is_lenient:
@@ -275,10 +274,10 @@ class Update:
             return text
         self.known += 1
         other: dict[Keys, Any] = {
-            path: reply for (path, before), reply in zip(old, new, strict=True) if before != reply
+            path: after for (path, before), (_, after) in zip(old, new, strict=True) if before != after
         }
         before, verdicts = case.get(_VERDICTS, {}), entry.get(_VERDICTS, {})
-        if other.keys().isdisjoint(path for path, _ in replies_of_line(case)):
+        if other.keys().isdisjoint(path for path, _ in replies):
             verdicts = {**before, **verdicts}
         if other and any({"expected", "marks"} & one.keys() for one in (case, *case.get("messages", ()))):
             self.labelled.append(id_)
