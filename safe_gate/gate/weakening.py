@@ -315,8 +315,8 @@ class _Compared(NamedTuple):
         """
         names = [rule.name for rule in self.evaluator.gate.group_rules if rule.blames]
         by_check = [self.before.get(name.replace("-", "_")) or {} for name in names]
-        registry, groups = self.before.get(self.evaluator.grouping.setting) or {}, asks[self.evaluator.grouping.key]
-        limits = [*by_check, *({ALL_ENTRIES: registry.get(one, {}).get(name)} for name in names for one in groups)]
+        by_group, groups = self.before.get(self.evaluator.grouping.setting) or {}, asks[self.evaluator.grouping.key]
+        limits = [*by_check, *({ALL_ENTRIES: by_group.get(one, {}).get(name)} for name in names for one in groups)]
         for name in sorted({*before, *after}):
             if name not in before:
                 if any(one.get(name) or one.get(ALL_ENTRIES) for one in limits):

@@ -80,14 +80,16 @@ _LINK = re.compile(r"(?:https?://|\bwww\.)[^\s\u2014\"<>]*[^\s\u2014\"<>?!.,;:)\
 # A note's number may stand behind a stop, and a blank be forgotten; an emoji, :) or a kiss may stand for a stop.
 # The look-behinds and the possessive quantifiers keep it linear on a megabyte of dots.
 _EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]"
-_TYPED_EMOJI = r"(?<!\S)(?<!\d )(?:x{1,3}|lol|haha|<3|[:;]-?[()DP])(?=\s+[A-Z])"
+_TYPED_EMOJI = "(?:x{1,3}|lol|haha|<3|[:;]-?[()DP])"
 _STOPPED = (
     r"(?<![.!?])[.!?]++[\"')\]]*+(?:(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])*+(?=\s|$)"
     r"|(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])++(?=[A-Z\"'(])|(?<=[a-z]{2}[.!?])(?=[A-Z][a-z']*+\s))|\n"
 )
 _SENTENCE_END, _RARE_STOP = re.compile(_STOPPED), re.compile(f"\u3002|{_EMOJI}")
-_MAY_BE_TYPED = re.compile(r"\s(?:x{1,3}|lol|haha|<3|[:;]-?[()DP])\s+[A-Z]")
-_ANY_SENTENCE_END = re.compile(rf"{_STOPPED}|\u3002|(?<!{_EMOJI}){_EMOJI}++(?=\s+[A-Z])|{_TYPED_EMOJI}")
+_MAY_BE_TYPED = re.compile(rf"\s{_TYPED_EMOJI}\s+[A-Z]")
+_ANY_SENTENCE_END = re.compile(
+    rf"{_STOPPED}|\u3002|(?:(?<!{_EMOJI}){_EMOJI}++|(?<!\S)(?<!\d ){_TYPED_EMOJI})(?=\s+[A-Z])"
+)
 _LINE = re.compile(r"[^\n]+")
 # Double quotes, those that can only begin, those that begin nothing (6", `word" `), what no doubtful quotation holds.
 _QUOTE = re.compile('"')
@@ -130,7 +132,7 @@ def sentence_ends(text: str) -> Iterator[int]:
 
 
 def may_end_at_emoji(text: str) -> bool:
-    """Return whether a text holds an emoji, which may end a sentence by what stands behind the next blank."""
+    """Return whether a text may hold an emoji, which may end a sentence by what stands behind the next blank."""
     return bool(_MAY_BE_TYPED.search(text) or (not text.isascii() and _RARE_STOP.search(text)))
 
 
