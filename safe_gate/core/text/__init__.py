@@ -278,6 +278,7 @@ _DASHED_LINE = re.compile(r"\n[^\S\n]*+[\u2013\u2014]")
 _STOPS, _CLAUSE_SIGNS = frozenset(".!?:"), frozenset(",;/=%")
 _SUSPENDED = frozenset({"and", "or", "to"})  # "short- and long-term"
 _OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
+_ESCAPED_BREAK = re.compile(r"(?:\\r)?\\n(?![a-z])")  # not C:\new
 
 
 def unwrapped(text: str) -> str:
@@ -286,8 +287,11 @@ def unwrapped(text: str) -> str:
     A break wraps a line if the next line's first word did not fit into the width of the text. The width is the length
     of the longest line. In a chat, lines break where their writers like. So most breaks must be forced before a text
     counts as wrapped. Only lines that plainly go on are counted: without an end, and in lower case next.
+    In a text of one line, a backslash and an n are a break, because the text was escaped twice.
     """
     text = _OTHER_BREAKS.sub("\n", text)
+    if "\n" not in text and "\\n" in text:
+        text = _ESCAPED_BREAK.sub(lambda found: "\n".ljust(len(found[0])), text)
     if "\n" not in text or not _GOES_ON.search(text):
         return text
     lines = [line.rstrip() for line in text.split("\n")]

@@ -307,12 +307,23 @@ def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
     """
     if "?" not in words[end - 1 :]:
         return False
+    breaks = [at for at, word in enumerate(words) if word == ";"]  # a question ends there, too
+    first = max((at + 1 for at in breaks if at < start), default=0)
+    words, start, end = words[first : next((at for at in breaks if at >= end), None)], start - first, end - first
+    if "?" not in words:
+        return False
     clauses = [0, *(at + 1 for at, word in enumerate(words[:-1]) if word in BOUNDARY)]
-    if any(words[at] in _OPENS_QUESTION for at in clauses if at <= start):
+    if any(_opens_question(*words[at : at + 2]) for at in clauses if at <= start):
         return True
     before = words[max(0, start - 3) : start]
     behind = (words[at : words.index("?", at)] for at in clauses if at >= end and "?" in words[at:])
     return not (before[-2:] == _GRANTED or before == (*_GRANTED, "that") or any(map(_asks_anew, behind)))
+
+
+def _behind_number(words: Sequence[str]) -> int:
+    """Return the first token of a sentence behind the number of a list's item, if it has one."""
+    at = int(words[0] == "\n")
+    return at + 2 if words[at + 1 : at + 2] == (".",) and words[at].isdigit() else 0
 
 
 def _asks_anew(words: Sequence[str]) -> bool:
@@ -320,12 +331,27 @@ def _asks_anew(words: Sequence[str]) -> bool:
     if len(words) < 2:
         return not _CONSENT.isdisjoint(words)
     first, *others = words[1:] if words[0] in _LINKS else words
-    if first not in _OPENS_QUESTION or len(others) < 2 or others[0] in _BACK or not _BELIEF.isdisjoint(others):
+    if (
+        not _opens_question(first, *others[:1])
+        or len(others) < 2
+        or others[0] in _BACK
+        or not _BELIEF.isdisjoint(others)
+    ):
         return False
     is_on_you = others[0] == "you" or first in ("how", "when", "where", "why")
     return is_on_you or len(others) >= _LONG_QUESTION or others[-1] not in _BACK
 
 
+def _opens_question(first: str, second: str = "") -> bool:
+    """Return whether a clause that begins with two words asks: "When is it" does, "When you get home" does not."""
+    if first in _MAY_TELL:
+        return second in _SUBJECTS
+    return first in _OPENS_QUESTION and not (first in _MAY_JOIN and second in _SUBJECTS)
+
+
+_MAY_TELL = frozenset({"do", "have"})  # "Do ring me"
+_MAY_JOIN = frozenset("what who when where why how".split())
+_SUBJECTS = frozenset("i you he she it we they this that the a an my your his her our their".split())
 _OPENS_QUESTION = frozenset(
     "do does did is are was were am have has had can could will would shall should may might "
     "what how who whose which when where why want wanna fancy need care ready".split()
@@ -375,7 +401,7 @@ class _Conditions(NamedTuple):
                 case "unless":
                     found = phrases.first(words, clause, clause_end(words, end))
                 case "unless_near":
-                    found = phrases.first(words, max(0, start - _NEAR), end + _NEAR)
+                    found = phrases.first(words, max(_behind_number(words), start - _NEAR), end + _NEAR)
                 case "unless_before":
                     found = phrases.ending(words, start)
                 case "unless_after":
