@@ -396,8 +396,9 @@ class Turn:
         if rule.group == RESTATABLE and (restated := self._restated_sentence(match)):
             return RESTATED, restated
         if rule.group in check.applies:
-            if found := next((group for group in check.not_in if here in self._first_by_sentence(group)), ""):
-                return found, self._recorded_match(self._first_by_sentence(found)[here])
+            asks = (held[here] for held in map(self._first_by_sentence, check.not_in) if here in held)
+            if asked := next((one for one in asks if one.start <= match.start), None):
+                return asked.rule.group, self._recorded_match(asked)
             groups = () if rule.is_crisis else check.only_crisis_after
         else:
             groups = check.void_after
