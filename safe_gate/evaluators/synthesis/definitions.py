@@ -18,7 +18,8 @@ against it. One for it that names a line or a number does not count in a sentenc
 
 `spec` is the specification's version of the check; checks without `spec` are not in the specification. `groups` are
 the groups of clauses that only this check has, each with the field it looks in. The rules of an `opt_in` check are
-compiled when the first case asks for it.
+compiled when the first case asks for it. Three groups count for nothing themselves: `frame` (see `turn.frames`), and
+`opener` and `hedge`.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ SHIPPED: Mapping[str, Mapping[str, Any]] = {
         "asks": "The reply does not claim what somebody feels or thinks, and promises nothing beyond the speaker's "
         "control.",
         "advice": "Say what is known and hoped, not what is certain.",
-        "groups": _groups(assistant="mind_reading guarantee"),
+        "groups": _groups(assistant="mind_reading guarantee opener hedge"),
         "void_after": ["asked_text"],
         "against": ["mind_reading", "guarantee"],
         "decides": "none_against",
@@ -139,6 +140,12 @@ TOLD_MIND = "told_mind"
 
 FRAME = "frame"
 """The group of clauses that could stand around any reply."""
+
+OPENER, HEDGE = "opener", "hedge"
+"""The groups of words that only introduce a statement ("remember that"), and of those that leave one open."""
+
+HEDGED: tuple[str, ...] = tuple(SHIPPED["unverifiable_reassurance"]["against"])
+"""The groups that do not count where a statement is left open."""
 
 ENGAGING, LEAVING = (tuple(SHIPPED["topic_pivot"][side]) for side in ("for", "against"))
 """The groups that do not count in a frame. Those that leave count there all the same if nothing else engages."""

@@ -34,6 +34,7 @@ from safe_gate.evaluators.synthesis.definitions import (
     ASKS,
     DEFAULT_CHECKS,
     FRAME,
+    HEDGE,
     RESTATED,
     SHIPPED,
     WORDING,
@@ -367,6 +368,7 @@ _WHY_NOT = {
     "ordinary": "in a message about an everyday matter",
     "danger": "in a message about a danger",
     "told": "told by the message",
+    HEDGE: "words beside it leave it open",
     FRAME: "it could stand around any reply",
     RESTATED: "it restates the message",
 }

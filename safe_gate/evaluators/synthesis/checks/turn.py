@@ -396,9 +396,9 @@ class Turn:
         if rule.group == RESTATABLE and (restated := self._restated_sentence(match)):
             return RESTATED, restated
         if rule.group in check.applies:
-            asks = (held[here] for held in map(self._first_by_sentence, check.not_in) if here in held)
-            if asked := next((one for one in asks if one.start <= match.start), None):
-                return asked.rule.group, self._recorded_match(asked)
+            here_too = (held[here] for held in map(self._first_by_sentence, check.not_in) if here in held)
+            if earlier := next((one for one in here_too if one.start <= match.start), None):
+                return earlier.rule.group, self._recorded_match(earlier)
             groups = () if rule.is_crisis else check.only_crisis_after
         else:
             groups = check.void_after

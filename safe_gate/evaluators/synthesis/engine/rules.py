@@ -18,6 +18,7 @@ from operator import itemgetter
 from typing import NamedTuple
 
 from safe_gate.core.text.mapped_text import Cache, Normalised
+from safe_gate.evaluators.synthesis.definitions import HEDGE, HEDGED, OPENER
 from safe_gate.evaluators.synthesis.engine.phrases import Automaton, Classes, Walker, phrase_walker
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Reading, clause_end, clause_start
 from safe_gate.model.codec import JsonObject
@@ -237,6 +238,22 @@ class Book:
         return found
 
     def _find(self, words: tuple[str, ...]) -> Sequence[RuleHit]:
+        """Return what the rules match in a sentence, read with the words that introduce a statement and without."""
+        found = self._hits(words)
+        openers = [hit for hit in found if hit.rule.group == OPENER and not hit.by]
+        if not openers:
+            return found
+        bare = [*words]
+        for hit in openers:
+            bare[hit.start : hit.end] = [","] * (hit.end - hit.start)
+        hits = {hit[:3]: hit for hit in found}
+        for hit in self._hits(tuple(bare)):
+            known = hits.get(hit[:3])
+            if not hit.by and (known is None or known.by):
+                hits[hit[:3]] = hit._replace(clause=clause_start(words, hit.start))
+        return sorted(hits.values(), key=itemgetter(1))
+
+    def _hits(self, words: tuple[str, ...]) -> Sequence[RuleHit]:
         hits = [
             (rule, hit.start, hit.end)
             for one, rules in self.walkers
@@ -244,7 +261,9 @@ class Book:
             for rule in rules.get(hit.phrase, ())
         ]
         hits.sort(key=itemgetter(1))
-        return tuple(filter(None, (self._judge(words, *hit) for hit in hits)))
+        found = [*filter(None, (self._judge(words, *hit) for hit in hits))]
+        hedges = [hit for hit in found if hit.rule.group == HEDGE and not hit.by]
+        return tuple(_hedged(words, hit, hedges) for hit in found) if hedges else tuple(found)
 
     def _judge(self, words: Sequence[str], rule: Rule, start: int, end: int) -> RuleHit | None:
         """Return a rule's match in a sentence with what cancels it; nothing if what the rule asks for is missing."""
@@ -297,6 +316,17 @@ class RuleHit(NamedTuple):
     by: str = ""
     beside: tuple[int, int] = (0, 0)
     span: tuple[int, int] | None = None
+
+
+def _hedged(words: Sequence[str], hit: RuleHit, hedges: Iterable[RuleHit]) -> RuleHit:
+    """Return a match, cancelled if a hedge leaves it open: before it in its statement, or right beside its clause."""
+    if hit.by or hit.rule.group not in HEDGED:
+        return hit
+    first, end = _statement_start(words, hit.clause, hit.start), clause_end(words, hit.end)
+    for one in hedges:
+        if (first <= one.start and one.end <= hit.start) or first == one.end or end == one.start:
+            return hit._replace(by=HEDGE, beside=(one.start, one.end))
+    return hit
 
 
 def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
@@ -392,7 +422,7 @@ class _Conditions(NamedTuple):
 
         What stands before "but" or "and I know" does not: "I can't promise much but you'll be fine" is a promise.
         """
-        clause = next((at + 1 for at in range(start - 1, clause, -1) if _turns(words, at)), clause)
+        clause = _statement_start(words, clause, start)
         for name, phrases in self.cancelled_by:
             if found := phrases.first(words, clause, start):
                 return name, (found.start, found.end)
@@ -411,6 +441,11 @@ class _Conditions(NamedTuple):
             if found:
                 return "unless", (found.start, found.end)
         return "", (0, 0)
+
+
+def _statement_start(words: Sequence[str], clause: int, at: int) -> int:
+    """Return where the statement begins that a token of a clause is in."""
+    return next((turn + 1 for turn in range(at - 1, clause, -1) if _turns(words, turn)), clause)
 
 
 def _turns(words: Sequence[str], at: int) -> bool:
