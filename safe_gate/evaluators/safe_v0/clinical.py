@@ -11,6 +11,8 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
   to the end of the brackets or clause that it begins: "PMH: AF (on apixaban), COPD".
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
   kinds but hypothetical: what follows "if" may be a whole clause.
+- A heading is a line that a colon or an open word such as "of" ends, or a whole trigger. What covers its end covers
+  each item of the list below it, anew.
 - A trigger in brackets covers nothing after them. What covered the words before them goes on.
 - `pseudo` are no triggers, though they hold the words of one. "No change in the rash" affirms a rash, but no change.
   `nothing` has phrases that neither begin nor end anything, though they hold the words of one that does.
@@ -33,9 +35,23 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safe_gate.core.text import normalise
+from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.evaluators.safe_v0.result import Uncounted, UncountedReason
 
 _FILE = Path(__file__).with_name("clinical.json")
+# What begins a line and is no word of it: the signs of a heading, a quotation or an item of a list.
+_MARK = (
+    r"(?m:^)(?:(?:[*\u00b7]|#{1,6}|\+(?! ve\b)|>(?! ?\d+(?![.)\d]))|\(?(?:[12]?\d|[a-z])\)|(?:[12]?\d|[ivx]{1,4})\.)\s"
+    r"|[-\u2014\u2022\u2023\u25aa\u25cb\u25cf\u25e6](?:\s|(?=[^\W\d_])))+(?=\S)"
+)
+_MARKS, _HTML_ITEM = re.compile(_MARK), re.compile(r"(?i:<li\b[^<>]*>)")
+_FIRST_CELL = re.compile(r"(?m:^)\|([^|\n]*)\|(?=.*\|)")
+# A break after words that end no sentence, or before "> 38".
+_UNFINISHED = re.compile(
+    r"(?:(?:(?m:^)|(?<=[^\W\d_] ))(?:an?|above|any|are|at|below|[Dd]enies|for|had|has|have|her|his|[Ii]f|is|of|or|over"
+    r"|than|the|their|to|under|was|were|with|[Ww]ithout|(?:are|but|had|has|have|is|was|were|with) not?)"
+    rf"|(?<=[^.!?:;\n])(?=\n> ?\d))\n(?!{_MARK})(?=[a-z\d<>\u2264\u2265])"
+)
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
 _IGNORED = frozenset("-\u2014\"'")  # typography, which no phrase depends on
 _THOUSANDS, _YEAR = re.compile(r"\d{1,3}(?:,\d{3})+"), re.compile(r"(?:19|20)\d\d")
@@ -46,9 +62,11 @@ _INFLECTED = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
 _BEFORE_NUMBER = re.compile(r"(?:\d[.,:/\u2014^-]|(?<!\S)\.|[^\W\d_](?<!\d[xX])|[<>\u2264\u2265]\s?)\Z")
 _AFTER_NUMBER, _AFTER_UNIT = re.compile(r"[.,:/\u2014^-]\d"), re.compile(r"/[^\W_]")
 _CLAUSE_ENDS, _OR, _IF = frozenset(".,;)"), frozenset({"or", "nor"}), frozenset({"if", "unless"})
+_HEADING_ENDS = frozenset({":", "any", "denies", "for", "if", "of", "with", "without"})
 _MOST_FILLERS = 2
 _LONGEST_QUOTE = 20  # characters on either side of a part
-_SENTENCE, _ENTRY, _DASH, _COLON = "sentence", "entry of a list below its heading", "dash", "colon"
+_DEEPEST = 20  # blanks before a line
+_SENTENCE, _ITEM, _DASH, _COLON = "sentence", "item of a list below its heading", "dash", "colon"
 # How far the roles of triggers reach, forward and backward: the most words after a comma, and in all.
 _FORWARD, _BACKWARD, _UNBOUNDED = 1, -1, sys.maxsize
 _REACHES = {
@@ -62,7 +80,7 @@ _REACHES = {
 }
 _ENDS = {
     _FORWARD: {"ends", "pseudo", "lifts", _SENTENCE, _DASH},
-    _BACKWARD: {"ends", "pseudo", _SENTENCE, _ENTRY, _DASH, _COLON},
+    _BACKWARD: {"ends", "pseudo", _SENTENCE, _ITEM, _DASH, _COLON},
 }
 
 
@@ -166,12 +184,31 @@ class _Scope(NamedTuple):
 _NO_SCOPE = _Scope(None)
 
 
+def read_lines(recorded: str) -> tuple[Normalised, Mapping[int, tuple[int, str]]]:
+    """Return a text without the marks of its lines, and where items of lists begin, each with its indentation and mark.
+
+    Marks become breaks, and a line that ends in "of" goes on.
+    """
+    whole = normalise(_HTML_ITEM.sub(lambda tag: "\n- ".ljust(len(tag[0])), recorded))
+    text = _UNFINISHED.sub(lambda found: f"{found[0][:-1]} ", whole.text)
+    marks = [found for found in _MARKS.finditer(text) if "#" not in found[0]]
+    items = {found.end(): (_indentation(whole, found.start()), re.sub(r"[\w\s]+", "", found[0])) for found in marks}
+    return replace(whole, text=_MARKS.sub(lambda found: "\n".rjust(len(found[0])), text)), items
+
+
+def _indentation(text: Normalised, place: int) -> int:
+    """Return how many blanks begin the recorded line of a place near its start."""
+    at = text.starts[place]
+    _, is_line, before = text.original[max(0, at - _DEEPEST) : at].rpartition("\n")
+    return len(before) - len(before.lstrip()) if is_line or at <= _DEEPEST else 0
+
+
 class Note:
     """A recorded text, or an expected phrase, as words. Case, dashes, quotes and blanks make no difference."""
 
     def __init__(self, recorded: str) -> None:
-        self._normalised = normalise(recorded)
-        self._text = self._normalised.text
+        self._normalised, self._items = read_lines(recorded)
+        self._text = _FIRST_CELL.sub(r" \1:", self._normalised.text)  # which labels its row
         self._lowered = self._text.replace("\u0130", "I").lower()  # U+0130 would become two letters
         found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _IGNORED]
         self._spans = [one.span() for one in found]
@@ -179,6 +216,7 @@ class Note:
         self._keys = ["YYYY" if _YEAR.fullmatch(one) else "#" if one[0].isdigit() else one for one in self._words]
         ends = (0, *(end for _, end in self._spans))
         self._gaps = [self._text[end:start] for end, (start, _) in zip(ends, self._spans, strict=False)]
+        self._breaks, self._lists = self._structure()
 
     def occurrences(self, phrase: Note) -> Iterator[Occurrence]:
         """Yield where a phrase occurs, its last word perhaps in another form. Occurrences do not overlap.
@@ -247,12 +285,17 @@ class Note:
         cover: list[_Unit | None] = [None] * len(self._words)
         scope, units = _NO_SCOPE, self._units[::step]
         resumed = list[tuple[_Scope, frozenset[str]]]()  # what goes on after brackets or a clause, and what ends these
+        headings = dict[int, _Scope]()  # what covers each item of a list, by the list's first word
         for behind, unit in pairwise((units[0], *units)):
             roles = {role.removesuffix(" if") for of, role in unit.effects if of in ("", kind)}
             if step == _BACKWARD and roles & {_DASH, _COLON} and behind.effects:
                 continue  # "Fever - none."
-            if _SENTENCE in roles:
+            if roles & {_SENTENCE, _ITEM}:
                 resumed.clear()
+            if step == _FORWARD and _ITEM in roles:
+                is_line = scope.trigger is behind and self._breaks.get(behind.start) in (_SENTENCE, _ITEM)
+                is_heading = is_line or self._words[unit.start - 1] in _HEADING_ENDS
+                scope = headings.setdefault(self._lists[unit.start], scope if is_heading else _NO_SCOPE)
             while resumed and unit.word in resumed[-1][1]:
                 scope, _ = resumed.pop()
             if step == _FORWARD and ("lifts" in roles or (unit.word == "(" and not unit.effects)):
@@ -279,21 +322,32 @@ class Note:
         after_comma = 0 if unit.word in _OR else scope.after_comma
         return _Scope(scope.trigger, after_comma, scope.left - (not unit.is_joined))
 
-    @cached_property
-    def _breaks(self) -> Mapping[int, str]:
-        """The words that follow a break, with its kind, and the end of the text."""
-        breaks = {len(self._words): _SENTENCE}
-        sentence, is_list = (-1, -1), False
+    def _structure(self) -> tuple[Mapping[int, str], Mapping[int, int]]:
+        """Return the words that follow a break, with its kind, and those that begin an item, with its list's first."""
+        breaks, lists = {len(self._words): _SENTENCE}, dict[int, int]()
+        open_lists, above = list[tuple[tuple[int, str], int]](), -1  # each with its first word; the line above
+        sentence = -1, -1
         for place, ((begin, _), gap) in enumerate(zip(self._spans, self._gaps, strict=True)):
             before, sentence = sentence, self._normalised.sentence_at(begin)
             is_initial = self._text[begin].islower() and _INITIAL.search(self._text, max(0, begin - 4), begin)
-            if sentence != before and not is_initial and self._words[place - 1] != "?x":  # "C. diff", "? PE"
-                is_entry = gap.strip() in ("-", "\u2014") or self._words[place] in ("*", "\u2022")
-                is_list = is_entry and place > 0 and (is_list or self._words[place - 1] == ":")
-                breaks[place] = _ENTRY if is_list else _SENTENCE
-            elif "\u2014" in gap or " - " in gap:
-                breaks[place] = _DASH
-        return breaks
+            if sentence == before or is_initial or self._words[place - 1] == "?x":  # "C. diff", "? PE"
+                if "\u2014" in gap or " - " in gap:
+                    breaks[place] = _DASH
+            elif item := self._items.get(begin):
+                is_headed = place > 0 and (self._words[place - 1] == ":" or (not open_lists and item[0] > above))
+                while open_lists and item[0] <= open_lists[-1][0][0] and (is_headed or item != open_lists[-1][0]):
+                    open_lists.pop()
+                open_lists += [(item, place)] * is_headed
+                breaks[place], above = _ITEM if open_lists else _SENTENCE, item[0]
+                lists.update((place, first) for _, first in open_lists[-1:])
+            else:
+                is_new = "\n" in gap
+                goes_on = is_new and open_lists and _indentation(self._normalised, begin) > open_lists[-1][0][0]
+                if not goes_on or self._words[place - 1] in ".!?":
+                    breaks[place] = _SENTENCE
+                if is_new and not goes_on:
+                    open_lists, above = [], -1
+        return breaks, lists
 
     @cached_property
     def _ahead(self) -> Sequence[tuple[int, frozenset[str]]]:
@@ -304,7 +358,7 @@ class Note:
             size, later = size + 1, later | ((_OR | _IF) & {self._words[place]})
             if self._words[place] == ",":
                 size = 0
-            if self._breaks.get(place) == _SENTENCE:
+            if self._breaks.get(place) in (_SENTENCE, _ITEM):
                 size, later = 0, frozenset()
         return found[::-1]
 
@@ -346,6 +400,9 @@ class Note:
 
     def _ends_clause(self, place: int) -> bool:
         """Return whether nothing but adverbs stands between a place and the end of a clause: "absent bilaterally"."""
+        begins = {_SENTENCE, _ITEM} & {self._breaks.get(place - 1), self._breaks.get(place - 2)}
+        if begins and self._lists.get(place) == place and self._words[place - 1] == "denies":
+            return False  # "He denies", above a list
         while place not in self._breaks and _table().skips(self._words[place]):
             place += 1
         return place in self._breaks or self._words[place] in _CLAUSE_ENDS

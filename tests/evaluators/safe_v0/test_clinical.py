@@ -141,6 +141,18 @@ def test_a_run_counts_what_is_whole_and_affirmed_and_shows_why_the_rest_does_not
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
+def test_a_heading_covers_each_item_of_its_list_and_nothing_after_it(safe_gate: SafeGate) -> None:
+    note = "## Denies\n\n1. cough, dry or productive\n2. fever\n   or rigors\n\n**PMH**\n* asthma\n\nHe has a\nrash.\n- ? PE"
+    expected = asking(["rash"], ["fever", "rigors", "asthma", "PE"])
+    write_batch(BATCH, safe_case("one", expectations=expected, output=saying(summary=note)))
+    assert [safe_gate("run", "--safe-batch", "b.json", *flags).code for flags in ((), CLINICAL)] == [0, 1]
+    part = report()["safe_v0"]
+    assert part["results"][0]["scores"]["CR"] == 1.0
+    found = [(one["phrase"], one["why"], one["trigger"]) for one in part["results"][0]["uncounted"]["AC"]]
+    denied, past = [(one, "negated", "denies") for one in ("fever", "rigors")], ("asthma", "past", "pmh")
+    assert found == [*denied, past, ("PE", "hypothetical", "?")]
+
+
 def test_the_comment_quotes_the_text_in_which_a_phrase_does_not_count(safe_gate: SafeGate) -> None:
     output = saying("Mother had chest pain", summary="She went home.")
     write_batch(BATCH, safe_case("one", expectations=asking(["chest pain"], ["went home"]), output=output))
