@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
-from safe_gate.core.text import normalise
+from safe_gate.evaluators.safe_v0.clinical import read_lines
 from safe_gate.evaluators.safe_v0.result import Similar
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 
@@ -35,20 +35,19 @@ def most_similar(phrases: Sequence[str], texts: Sequence[str], literal: Sequence
 
     `literal` are the phrases that the texts hold literally. Raises CannotJudge without the model.
     """
-    sentences = list[str]()
+    sentences = dict[str, str]()  # as recorded, and without the marks of lines, cells and emphasis
     for text in texts:
-        whole = normalise(text)
-        spans = (whole.span(start, end) for start, end in whole.sentences if start < end)
-        sentences += [text[start:end].strip() for start, end in spans]
-    sentences = [one for one in dict.fromkeys(sentences) if one]
+        whole, _ = read_lines(text)
+        for start, end in whole.sentences:
+            if plain := whole.text[start:end].replace("|", " ").strip():
+                sentences.setdefault(text[slice(*whole.span(start, end))].strip(), plain)
     held = frozenset(literal)
     found = []
     for phrase in phrases:
         vector = _embed(phrase)
-        figures = [round(float(vector @ _embed(one)), 3) for one in sentences]
-        best = max(range(len(figures)), key=figures.__getitem__, default=None)
-        sentence, figure = ("", 0.0) if best is None else (sentences[best][:_MOST_SHOWN], figures[best])
-        found.append(Similar(phrase, sentence, figure, phrase in held))
+        figures = {one: round(float(vector @ _embed(plain)), 3) for one, plain in sentences.items()}
+        best = max(figures, key=figures.__getitem__, default="")
+        found.append(Similar(phrase, best[:_MOST_SHOWN], figures.get(best, 0.0), phrase in held))
     return tuple(found)
 
 

@@ -129,6 +129,17 @@ def test_what_is_there_literally_counts_and_an_empty_output_has_no_sentence(safe
     assert result()["similar"]["CR"][0]["sentence"] == ""
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["- He has fever", "* He has fever", "2) He has fever", "He has **fever**", "| He has | fever |", "He has\nfever"],
+)
+def test_no_mark_of_a_line_or_a_cell_changes_the_similarity(safe_gate: SafeGate, model: Model, text: str) -> None:
+    model()
+    write_batch(Path("b.json"), case("he has fever", summary=text))
+    safe_gate(*RUN, "--safe-match", "semantic:0.9")
+    assert (result()["scores"]["CR"], result()["similar"]["CR"][0]["similarity"]) == (1.0, 1.0)
+
+
 def test_another_model_or_threshold_is_another_rule(safe_gate: SafeGate, model: Model) -> None:
     write_batch(Path("b.json"), case("chest pain", "He has fever."))
     model()
