@@ -6,7 +6,8 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
 
 - A trigger `before` covers what follows it in its sentence, one `after` covers what precedes it. `just` ends at a comma
   that no "or" or "nor" follows, `right` also after three words, `list` before a longer part between commas. A `word`
-  trigger covers one word, with what hyphens join to it.
+  trigger covers one word, with what hyphens join to it. A `list after` one passes commas if "and" or a colon ends the
+  list, up to what may be a clause: "Rash, cough and fever denied", but not "Chest clear, cough and fever denied".
 - One `before if` or `after if` covers only in a sentence with an "if" after it. What `lifts` a trigger suspends it up
   to the end of the brackets or clause that it begins: "PMH: AF (on apixaban), COPD".
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
@@ -52,31 +53,44 @@ _UNFINISHED = re.compile(
     r"|than|the|their|to|under|was|were|with|[Ww]ithout|(?:are|but|had|has|have|is|was|were|with) not?)"
     rf"|(?<=[^.!?:;\n])(?=\n> ?\d))\n(?!{_MARK})(?=[a-z\d<>\u2264\u2265])"
 )
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
+# A minus for a dash, and a raised point, but not the minus of "-2".
+_MINUS, _POINT = re.compile(r"(?<=\w)\u2212|\u2212(?!\d)"), re.compile(r"(?<=\d)\u00b7(?=\d)")
+_TOKEN = re.compile(r"\d+(?:(?:[.,]|'(?=\d{3}))\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
 _IGNORED = frozenset("-\u2014\"'")  # typography, which no phrase depends on
-_THOUSANDS, _YEAR = re.compile(r"\d{1,3}(?:,\d{3})+"), re.compile(r"(?:19|20)\d\d")
-_ASKING = re.compile(r"\?(?=[^\W_])|(?m:^|(?<=[.,;:(])|(?<=[.,;:(]\s))\?(?= [^\W_])")  # "?PE", "Imp: ? PE"
-_INITIAL = re.compile(r"(?<![\w.])\w\.\s?\Z")
+_THOUSANDS, _YEAR = re.compile(r"\d{1,3}(?:[,']\d{3})+"), re.compile(r"(?:19|20)\d\d")
+# "?PE", "Imp: ? PE" and "Cough ? cause", but neither "Cough ? No" nor "Any cough ? She says no".
+_ASKING = re.compile(
+    r"\?(?=[^\W_])|(?m:^|(?<=[.,;:(])|(?<=[^\w\s]\s)|(?<=\s)(?=\? (?:[a-z]|[A-Z](?![a-z]))))"
+    r"\?(?= (?!(?i:no|yes|nil|none|not|denies|denied|n|y|i)\b)[^\W_])"
+)
+_INITIAL, _LONE = re.compile(r"(?<![\w.])\w\.\s?\Z"), re.compile(r"\s*[^\W\d_]\.\s*")
 _INFLECTED = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
 # What makes a number go on before it and after it, and what makes a unit go on: "1-5" or "<5" but not "2x5", "mg/kg".
 _BEFORE_NUMBER = re.compile(r"(?:\d[.,:/\u2014^-]|(?<!\S)\.|[^\W\d_](?<!\d[xX])|[<>\u2264\u2265]\s?)\Z")
 _AFTER_NUMBER, _AFTER_UNIT = re.compile(r"[.,:/\u2014^-]\d"), re.compile(r"/[^\W_]")
 _CLAUSE_ENDS, _OR, _IF = frozenset(".,;)"), frozenset({"or", "nor"}), frozenset({"if", "unless"})
 _HEADING_ENDS = frozenset({":", "any", "denies", "for", "if", "of", "with", "without"})
+_COORDINATORS, _LINKS = frozenset({",", ":", "and", "or"}), frozenset({"be", "been", "of", "to"})
+_CLAUSES = ("is", "went_on", "goes_on", "stays", "shows", "by", "found", "state", "fine", "over")
 _MOST_FILLERS = 2
 _LONGEST_QUOTE = 20  # characters on either side of a part
 _DEEPEST = 20  # blanks before a line
 _SENTENCE, _ITEM, _DASH, _COLON = "sentence", "item of a list below its heading", "dash", "colon"
-# How far the roles of triggers reach, forward and backward: the most words after a comma, and in all.
+# How far the roles of triggers reach, forward and backward: the most words after a comma, in all, in a list's parts.
 _FORWARD, _BACKWARD, _UNBOUNDED = 1, -1, sys.maxsize
-_REACHES = {
+_REACHES: Mapping[int, Mapping[str, tuple[int, ...]]] = {
     _FORWARD: {
         "before": (_UNBOUNDED, _UNBOUNDED),
         "list before": (4, _UNBOUNDED),
         "just before": (0, _UNBOUNDED),
         "word before": (0, 0),
     },
-    _BACKWARD: {"after": (_UNBOUNDED, _UNBOUNDED), "just after": (0, _UNBOUNDED), "right after": (0, 3)},
+    _BACKWARD: {
+        "after": (_UNBOUNDED, _UNBOUNDED),
+        "list after": (0, _UNBOUNDED, 3),
+        "just after": (0, _UNBOUNDED),
+        "right after": (0, 3),
+    },
 }
 _ENDS = {
     _FORWARD: {"ends", "pseudo", "lifts", _SENTENCE, _DASH},
@@ -125,6 +139,7 @@ class _Table(NamedTuple):
     phrases: _State
     fillers: frozenset[str]
     units: frozenset[str]
+    clausal: frozenset[str]  # words that may make a part between commas a clause
 
     def skips(self, word: str) -> bool:
         """Return whether a word may stand between the words of a phrase."""
@@ -143,7 +158,8 @@ def _table() -> _Table:
         for role, some in roles.items():
             for typed in some:
                 phrases.add(typed.split(), data["words"], _Effect(kind, role))
-    return _Table(phrases, frozenset(data["fillers"]), frozenset(data["units"]))
+    clausal = frozenset(word for name in _CLAUSES for word in data["words"][name]) | {"and", ":"}
+    return _Table(phrases, frozenset(data["fillers"]), frozenset(data["units"]), clausal)
 
 
 @cache
@@ -174,11 +190,12 @@ class _Unit(NamedTuple):
 
 
 class _Scope(NamedTuple):
-    """The trigger that covers what comes next, if any, and how far: words after a comma, words in all."""
+    """The trigger that covers what comes next, if any, and how far: words after a comma, in all, in a list's parts."""
 
     trigger: _Unit | None
     after_comma: int = _UNBOUNDED
     left: int = _UNBOUNDED
+    parts: int = 0
 
 
 _NO_SCOPE = _Scope(None)
@@ -208,7 +225,8 @@ class Note:
 
     def __init__(self, recorded: str) -> None:
         self._normalised, self._items = read_lines(recorded)
-        self._text = _FIRST_CELL.sub(r" \1:", self._normalised.text)  # which labels its row
+        text = _FIRST_CELL.sub(r" \1:", self._normalised.text)  # which labels its row
+        self._text = _POINT.sub(".", _MINUS.sub("-", text.replace("\u00b5", "\u03bc")))
         self._lowered = self._text.replace("\u0130", "I").lower()  # U+0130 would become two letters
         found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _IGNORED]
         self._spans = [one.span() for one in found]
@@ -223,13 +241,22 @@ class Note:
 
         Where none has its words, yield the first place that has its letters, as a part of longer words.
         """
-        size, free = len(phrase._words), 0
+        size, free, found = len(phrase._words), 0, list[int]()
         for last in self._places.get(_stem(phrase._words[-1]), ()) if size else ():
             start, end = last + 1 - size, last + 1
             if start >= free and self._words[start:last] == phrase._words[:-1]:
                 free = end
-                span = self._normalised.span(self._spans[start][0], self._spans[last][1])
-                yield Occurrence(*span, self._partial(start, end) or self._cancelled(start, end, phrase))
+                found.append(start)
+        after, occurrences = 0, list[Occurrence]()
+        for start in reversed(found):
+            end = start + size
+            why = self._partial(start, end) or self._cancelled(start, end, phrase)
+            if occurrences and self._words[end] == ":" and not self._breaks.keys() & {*range(end, after + 1)}:
+                why = why or occurrences[-1].uncounted  # "Fever: no fever."
+            span = self._normalised.span(self._spans[start][0], self._spans[end - 1][1])
+            occurrences.append(Occurrence(*span, why))
+            after = start
+        yield from reversed(occurrences)
         sought = phrase._lowered.strip()
         begin = self._lowered.find(sought) if sought and not free else -1
         if begin >= 0:
@@ -247,7 +274,7 @@ class Note:
         """Return the longer word, number, range or unit that words are a part of, None if they are whole."""
         begin, stop, last = self._spans[start][0], self._spans[end - 1][1], self._words[end - 1]
         before, after = self._text[max(0, begin - 3) : begin], self._text[stop : stop + 2]
-        units = _table().units
+        units, low, high = _table().units, start - self._joined(start), end + self._joined(end)
         is_part = self._words[start][0].isdigit() and _BEFORE_NUMBER.search(before) is not None
         if last[0].isdigit():
             is_part |= _AFTER_NUMBER.match(after) is not None
@@ -256,7 +283,24 @@ class Note:
             is_part |= after[:1].isdigit()
             is_dose = last in units and end - start > 1 and self._words[end + 2 : end + 3] != [last]  # "500mg/125mg"
             is_part |= is_dose and _AFTER_UNIT.match(after) is not None
-        return self._longer(begin, stop) if is_part else None
+            if is_dose and self._words[end : end + 1] in (["/"], ["per"]):  # "5 mg per kg"
+                high += 2 * any(one in units - {"ng"} or one.isdigit() for one in self._words[end + 1 : end + 2])
+        is_part |= (low, high) != (start, end)
+        return self._longer(self._spans[low][0], self._spans[high - 1][1]) if is_part else None
+
+    def _joined(self, place: int) -> int:
+        """Return how many words before a number make a range with it: "5 - 10", "5 mg-10 mg", but not "14:00 - 10"."""
+        if self._breaks.get(place, _DASH) != _DASH or self._gaps[place].strip() not in ("-", "\u2014"):
+            return 0
+        words, first = self._words, place - 1
+        if first and words[first] in words[place + 1 : place + 2]:  # a unit
+            first -= 1
+        begin = self._spans[first][0]
+        are_numbers = words[first][0].isdecimal() and words[place][0].isdecimal()
+        if not are_numbers or self._text[begin - 1 : begin] in (":", "/"):
+            return 0
+        least, most = (float(re.split("[.,']", words[one])[0]) for one in (first, place))
+        return place - first if least <= most else 0
 
     def _longer(self, begin: int, end: int) -> Uncounted:
         """Return that a part of the text is not whole, with the longer text around it."""
@@ -267,12 +311,29 @@ class Note:
     def _cancelled(self, start: int, end: int, phrase: Note) -> Uncounted | None:
         """Return the trigger that covers words, None if they are affirmed. "no fever" has its own negation."""
         for kind in UncountedReason:
-            for cover in self._covers.get(kind, ()) if kind not in phrase._covers else ():
-                trigger = cover[start]
-                if trigger and (cover[end - 1] or self._words[start - 1] == "non"):  # "non-productive cough"
+            for cover in self._covers.get(kind, ()):
+                if not (trigger := cover[start]):
+                    continue
+                if kind in phrase._covers:
+                    is_covered = kind == UncountedReason.NEGATED and self._undoes(trigger, start, phrase)
+                else:  # "not reviewed by surgeons", "non-productive cough"
+                    is_inside = trigger.start < start < trigger.end or self._words[start - 1] == "non"
+                    is_covered = is_inside or cover[end - 1] is not None
+                if is_covered:
                     typed = self._text[self._spans[trigger.start][0] : self._spans[trigger.end - 1][1]].lower()
                     return Uncounted("", kind, trigger=re.sub(r"\d+", "#", _YEAR.sub("YYYY", typed)))
         return None
+
+    def _undoes(self, trigger: _Unit, start: int, phrase: Note) -> bool:
+        """Return whether a trigger undoes the negation that a phrase begins with, as in "do not stop"."""
+        negated, words = UncountedReason.NEGATED, self._words[trigger.end : start + 1]
+        if not any(kind == negated for kind, _ in phrase._units[1].effects) or _COORDINATORS & {*words}:
+            return False
+        if trigger.end > start:
+            inner = self._words[trigger.start : start]  # "not ruled out", but not "was negative for"
+            return (negated, "pseudo") in trigger.effects or any(map(_table().has, inner))
+        before = self._words[start - 1]
+        return len(words) == 1 or words[-1] == "without" or before in _LINKS or _table().skips(before)
 
     @cached_property
     def _covers(self) -> Mapping[str, Sequence[Sequence[_Unit | None]]]:
@@ -288,7 +349,10 @@ class Note:
         headings = dict[int, _Scope]()  # what covers each item of a list, by the list's first word
         for behind, unit in pairwise((units[0], *units)):
             roles = {role.removesuffix(" if") for of, role in unit.effects if of in ("", kind)}
+            if step == _FORWARD and _DASH in roles and kind == UncountedReason.OTHER and scope.trigger is behind:
+                continue  # "Mother - asthma."
             if step == _BACKWARD and roles & {_DASH, _COLON} and behind.effects:
+                scope = scope._replace(after_comma=max(scope.after_comma, scope.parts))
                 continue  # "Fever - none."
             if roles & {_SENTENCE, _ITEM}:
                 resumed.clear()
@@ -303,7 +367,7 @@ class Note:
             if roles & _ENDS[step] or ("new clause" in roles and kind != UncountedReason.HYPOTHETICAL):
                 scope = _NO_SCOPE
             elif scope.trigger:
-                scope = self._advanced(scope, unit)
+                scope = self._advanced(scope, unit, step)
                 cover[unit.start : unit.end] = [scope.trigger] * (unit.end - unit.start)
             reaches = [reach for role, reach in _REACHES[step].items() if role in roles]
             if reaches:
@@ -312,15 +376,30 @@ class Note:
                 cover[unit.start + 1 : unit.end] = [unit] * (unit.end - unit.start - 1)  # "not distended", "no change"
         return cover
 
-    def _advanced(self, scope: _Scope, unit: _Unit) -> _Scope:
+    def _advanced(self, scope: _Scope, unit: _Unit, step: int) -> _Scope:
         """Return a scope at what comes next, which may be its end. Of a hyphenated word, the first one counts."""
         size, later = self._ahead[unit.start]
+        if step == _BACKWARD and unit.word == ",":
+            size = self._part(unit.start)
         if unit.word == "," and size > scope.after_comma and not _OR & later:
             return _NO_SCOPE
         if not scope.left and not unit.is_joined:
             return _NO_SCOPE
         after_comma = 0 if unit.word in _OR else scope.after_comma
-        return _Scope(scope.trigger, after_comma, scope.left - (not unit.is_joined))
+        if unit.word == "and":
+            after_comma = max(after_comma, scope.parts)
+        return scope._replace(after_comma=after_comma, left=scope.left - (not unit.is_joined))
+
+    def _part(self, comma: int) -> int:
+        """Return how many words are between a comma and the one before it, as if more if they may be a clause."""
+        start, table = comma, _table()
+        while start > comma - 4 and start not in self._breaks and self._words[start - 1] != ",":
+            start -= 1
+        part = self._words[start:comma]
+        is_clause = table.clausal & {*part} or any(
+            one.endswith("ed") or one[0].isdigit() or table.has(one) for one in part
+        )
+        return _UNBOUNDED if is_clause else len(part)
 
     def _structure(self) -> tuple[Mapping[int, str], Mapping[int, int]]:
         """Return the words that follow a break, with its kind, and those that begin an item, with its list's first."""
@@ -329,7 +408,9 @@ class Note:
         sentence = -1, -1
         for place, ((begin, _), gap) in enumerate(zip(self._spans, self._gaps, strict=True)):
             before, sentence = sentence, self._normalised.sentence_at(begin)
-            is_initial = self._text[begin].islower() and _INITIAL.search(self._text, max(0, begin - 4), begin)
+            is_initial = _INITIAL.search(self._text, max(0, begin - 4), begin) and (
+                self._text[begin].islower() or _LONE.fullmatch(self._text, *before)
+            )
             if sentence == before or is_initial or self._words[place - 1] == "?x":  # "C. diff", "? PE"
                 if "\u2014" in gap or " - " in gap:
                     breaks[place] = _DASH
@@ -354,12 +435,12 @@ class Note:
         """For each word, how many are between it and the next comma, and what "or" or "if" follows in its sentence."""
         found, size, later = list[tuple[int, frozenset[str]]](), 0, frozenset[str]()
         for place in reversed(range(len(self._words))):
+            if self._breaks.get(place + 1) in (_SENTENCE, _ITEM):
+                size, later = int(self._words[place] not in {*".!?"}), frozenset()  # with or without a full stop
             found.append((size, later))
             size, later = size + 1, later | ((_OR | _IF) & {self._words[place]})
             if self._words[place] == ",":
                 size = 0
-            if self._breaks.get(place) in (_SENTENCE, _ITEM):
-                size, later = 0, frozenset()
         return found[::-1]
 
     @cached_property
@@ -411,7 +492,7 @@ class Note:
 def _comparable(token: re.Match[str]) -> str:
     if token[0] == "?" and _ASKING.match(token.string, token.start()):
         return "?x"
-    return token[0].replace(",", "") if _THOUSANDS.fullmatch(token[0]) else token[0].lower()
+    return re.sub("[,']", "", token[0]) if _THOUSANDS.fullmatch(token[0]) else token[0].lower()
 
 
 def _stem(word: str) -> str:
