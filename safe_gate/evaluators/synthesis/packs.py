@@ -130,14 +130,16 @@ def _rule_of(pack: Pack, rule: JsonObject) -> Rule:
 
 
 def _counting_rules(packs: Iterable[Pack], profile: str) -> Iterator[tuple[Pack, JsonObject]]:
-    """Yield the rules that count under a profile, each with its pack. A team's own has no origin and always does.
+    """Yield the rules that count under a profile, each with its pack. A team's own that is not learned always does.
 
     The rules of the specification count under the profile `spec`, in `standard` only those that say so.
     """
     for pack in packs:
+        is_own = pack["pack"] not in _shipped_names()
         for rule in pack["rules"]:
             origin = rule.get("origin")
-            if origin is None or (origin == SPEC) == (profile == SPEC) or rule.get("standard"):
+            is_written = is_own and not isinstance(origin, dict)
+            if is_written or (origin == SPEC) == (profile == SPEC) or rule.get("standard"):
                 yield pack, rule
 
 

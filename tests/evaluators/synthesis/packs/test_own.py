@@ -35,6 +35,16 @@ def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate
         assert run(safe_gate, flags=(*flags, "--rules-off", off)).code == 0
 
 
+@pytest.mark.parametrize("profile", ["spec", "standard"])
+@pytest.mark.parametrize("origin", ["spec", "hand"])
+def test_a_rule_of_ones_own_counts_under_both_profiles_whatever_its_origin(
+    safe_gate: SafeGate, origin: str, profile: str
+) -> None:
+    write(OWN["rules"][0] | {"origin": origin})
+    write_cases(Path("c.jsonl"), turn("a", assistant="The refund is on its way.", **CHECKED))
+    assert 'by "team-guarantee/refund"' in safe_gate(*EVAL, "--rules", "own.json", "--profile", profile).out
+
+
 @pytest.mark.parametrize(
     ("fields", "mention"),
     [
