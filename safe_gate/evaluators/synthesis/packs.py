@@ -10,7 +10,7 @@ import hashlib
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
@@ -472,12 +472,14 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
     packs = [file.content for file in own]
     checks = defined_checks(packs)
     named = {pack["group"]: (pack["check"], pack["field"]) for pack in packs if "group" in pack}
+    asked_for = {group for pack in packs for rule in pack.get("rules", ()) for group in rule.get("only_if", ())}
+    used = asked_for.union(*(groups for one in checks.values() for groups in one.values() if isinstance(groups, list)))
     seen: dict[str, str] = {}
     groups = dict(GROUPS)
     for file in own:
         pack = file.content
         if "group" in pack:
-            yield from _group_problems(file, checks, groups)
+            yield from _group_problems(file, checks, groups, used)
         if "defines" in pack:
             check, words = pack["check"], ""
             if "/" not in check:
@@ -501,9 +503,12 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
 
 
 def _group_problems(
-    file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]]
+    file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]], used: Set[str]
 ) -> Iterator[Problem]:
-    """Yield the problems of the check and the group of a pack with rules, and register the group."""
+    """Yield the problems of the check and the group of a pack with rules, and register the group.
+
+    `used` are the groups that definitions and conditions name.
+    """
     pack = file.content
     check, group = pack["check"], pack["group"]
     if "/" in check and check not in checks:
@@ -518,6 +523,9 @@ def _group_problems(
         of, field = groups[group]
         words = f"serves {of} and looks in {field}; the pack says {check} and {pack['field']}"
         yield Problem(file.place("group"), words, pack["pack"], f"group {group}")
+    elif "/" in check and group not in used:  # its rules would never count
+        words = f"{quote(group)} is a group that no definition names{suggestion(group, sorted(used))}"
+        yield Problem(file.place("group"), f"{words}; add it to `defines` of {check}", pack["pack"], "group")
 
 
 def _definition_faults(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:

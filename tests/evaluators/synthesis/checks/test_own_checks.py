@@ -112,6 +112,7 @@ MISSPELT = rule("acme-discount", "percent off", "percent off", only_if={"vulnera
         ([pack(group=None, rules=None, defines=None)], "group: is missing; expected a group of clauses"),
         ([pack("acme", rules=[TAKEN])], "is the id of another rule, pack or check"),
         ([pack(check="topic_pivot", group="frame", defines=None, rules=[FRAMING])], 'only_if: "acknowledgment" is a group of replies; a frame asks only'),
+        ([pack(), pack("acme-more", group="discuont", defines=None)], 'acme-more: group: "discuont" is a group that no definition names (did you mean "discount"?); add it to `defines` of acme/no-discounts'),
         ([pack(rules=[MISSPELT])], 'only_if: "vulnerabilty" is not a group of clauses (did you mean "vulnerability"?)'),
     ],
 )  # fmt: skip
