@@ -489,10 +489,14 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
             if words:
                 yield Problem(file.place("defines"), words, pack["pack"], "defines")
     every = named | groups
+    plain = {pack["group"] for pack in packs for rule in pack.get("rules", ()) if "only_if" not in rule}.union(GROUPS)
     for file in own:
         for index, rule in enumerate(file.content.get("rules", ())):
             for group in sorted(rule.get("only_if", {}).keys() - every.keys()):  # the rule would never count
                 words = f"{quote(group)} is not a group of clauses{suggestion(group, sorted(every))}"
+                yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
+            for group in sorted(rule.get("only_if", {}).keys() & every.keys() - plain):
+                words = f"{quote(group)} has no rule without only_if, and only such rules count here; remove it"
                 yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
             asked = [*rule.get("only_if", ())] if file.content.get("group") == FRAME else ()
             for group in (one for one in asked if every.get(one, ("", ""))[1] == "assistant"):
@@ -536,6 +540,11 @@ def _definition_faults(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) 
     if decides == "none_against" and definition.get("for"):
         words = "does nothing for a check that decides by none_against; remove it, or set decides to one_for"
         yield "defines.for", words
+    for side in ("not_in", "only_crisis_after"):
+        if side in definition and "applies" not in definition:
+            yield f"defines.{side}", "does nothing without applies; remove it, or add applies"
+    for group in sorted({*definition.get("for", ())}.intersection(definition.get("against", ()))):
+        yield "defines.for", f"{quote(group)} is in against, too; keep it in one of them"
     for field, sides in _SIDES.items():
         known = [group for group, (_, looks_in) in groups.items() if looks_in == field]
         for side in sides:

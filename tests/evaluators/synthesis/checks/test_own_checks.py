@@ -88,6 +88,7 @@ DISCOUNT, NO_LIST = ["discount"], "looks in assistant, and this list needs group
 OF_MESSAGE = "asked_text, asked_steps, asked_verdict, asked_mind, light, personal, told_mind"
 TAKEN = rule("acme", "percent off", "percent off") | {"id": "acme/no-discounts"}
 FRAMING = rule("acme-discount", "percent off", "percent off", only_if={"acknowledgment": True})
+ALONE = rule("acme-discount", "percent off", "percent off", only_if={"discount": True})
 MISSPELT = rule("acme-discount", "percent off", "percent off", only_if={"vulnerabilty": True})
 
 
@@ -113,6 +114,10 @@ MISSPELT = rule("acme-discount", "percent off", "percent off", only_if={"vulnera
         ([pack("acme", rules=[TAKEN])], "is the id of another rule, pack or check"),
         ([pack(check="topic_pivot", group="frame", defines=None, rules=[FRAMING])], 'only_if: "acknowledgment" is a group of replies; a frame asks only'),
         ([pack(), pack("acme-more", group="discuont", defines=None)], 'acme-more: group: "discuont" is a group that no definition names (did you mean "discount"?); add it to `defines` of acme/no-discounts'),
+        ([decided(not_in=["asked_text"], against=DISCOUNT)], "defines.not_in: does nothing without applies; remove it, or add applies"),
+        ([decided(only_crisis_after=["asked_text"], against=DISCOUNT)], "defines.only_crisis_after: does nothing without applies"),
+        ([decided("outweighs", for_=DISCOUNT, against=DISCOUNT)], 'defines.for: "discount" is in against, too; keep it in one of them'),
+        ([pack(rules=[ALONE])], 'only_if: "discount" has no rule without only_if, and only such rules count here; remove it'),
         ([pack(rules=[MISSPELT])], 'only_if: "vulnerabilty" is not a group of clauses (did you mean "vulnerability"?)'),
     ],
 )  # fmt: skip
@@ -264,7 +269,7 @@ def test_a_new_check_weakens_nothing_and_a_later_rule_in_its_favour_does(safe_ga
     write_json("safe-gate.config.json", {"synthesis-cases": ["c.jsonl"]})
     write_cases(Path("c.jsonl"), turn("one", assistant="Please call us."))
     commit_here()
-    write_packs(decided("one_for", for_=["discount"], not_in=["asked_text"]))
+    write_packs(decided("one_for", for_=["discount"], void_after=["asked_text"]))
     checks = ["unverifiable_reassurance", "topic_pivot", CHECK]
     write_json(
         "safe-gate.config.json", {"synthesis-cases": ["c.jsonl"], "rules": ["rules/*.json"], "default-checks": checks}
