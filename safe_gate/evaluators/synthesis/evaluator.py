@@ -246,8 +246,11 @@ def misnamed_checks(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[M
 
 
 def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
-    """Return the problem of a case that names an unknown check. All its turns have the same problem."""
+    """Return the problem of a case that names an unknown check, also in a label."""
     unknown = [name for name in case.checks if name not in rules.checks and name not in (*case.judged, WORDING)]
+    field, own = "checks", (name for name in case.expected if "/" in name and not name.startswith(judged.PREFIX))
+    if not unknown and (unknown := [name for name in own if name not in rules.checks]):
+        field = "expected"
     if not unknown and (WORDING not in case.checks or wording_of_case(case, rules)):
         return None
     name = unknown[0] if unknown else WORDING
@@ -263,7 +266,7 @@ def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
         known = [*rules.checks, WORDING]
         expected = f"expected {', '.join(known)}, or a check that a pack of the setting rules defines"
         words = f"{quote(name)} is not a check{suggestion(name, known)}; {expected}"
-    return Problem(case.place, words, case.talk.id if case.talk else case.id, "checks")
+    return Problem(case.place, words, case.talk.id if case.talk else case.id, field)
 
 
 def unserved_check_problems(total: Totals, rules: Rules) -> Iterator[Problem]:

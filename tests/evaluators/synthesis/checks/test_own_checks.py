@@ -140,6 +140,15 @@ def test_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGa
     refused(safe_gate("explain", "two", "--cases", "c.jsonl", *RULES), "is not a check")
 
 
+def test_a_label_of_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    cases = turn("one", expected={CHECK: False}), shop("two", expected={"acme/no-discount": False})
+    words = UNKNOWN.replace("checks:", "expected:")
+    err = refused(run(safe_gate, *cases, flags=(*RULES, "--min-label-accuracy", "1")), words)
+    assert "c.jsonl:1" not in err  # it does not run that check
+    assert words in validated(safe_gate, "c.jsonl", "rules/acme-discount.json")
+
+
 def test_a_limit_on_the_labels_of_an_unknown_check_is_a_problem(safe_gate: SafeGate) -> None:
     write_packs(pack())
     cases = shop("one", NONE, expected={CHECK: False})
