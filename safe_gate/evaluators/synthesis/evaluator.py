@@ -342,4 +342,4 @@ class Synthesis(Evaluator):
         return Totals.of(result for _, result in scored)
 
     def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str) -> Part:
-        return report_of(totals, results)
+        return report_of(totals, results, (name for name in by.checks if "/" in name))

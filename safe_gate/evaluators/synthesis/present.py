@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from itertools import chain
 from typing import Any
 
@@ -157,14 +157,19 @@ def _notes(part: Part) -> Iterator[Phrase]:
         )
         foreign = (case.id for case in results if case.unread_checks)
         yield from naming_sentence(count, "case is", "cases are", words, foreign)
-    if never := [f"`{name}`" for name in DEFAULT_CHECKS if name not in summary.by_check]:
+    ran = _ran(summary)
+    if never := [f"`{name}`" for name in dict.fromkeys((*DEFAULT_CHECKS, *summary.by_check)) if name not in ran]:
         found = f"any of {summary.cases} cases" if summary.cases > 1 else "the only case"
-        yield (f"{' and '.join(never)} did not run on {found}.",)
+        yield (f"{enumerated(never)} did not run on {found}.",)
     for name, counts in summary.by_check.items():
         idle, total = counts.not_applicable, counts.passed + counts.failed + counts.not_applicable
         if 2 * idle > total:
             verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
             yield (f"{check_title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
+
+
+def _ran(summary: Summary) -> Set[str]:
+    return {name for name, counts in summary.by_check.items() if counts.passed + counts.failed + counts.not_applicable}
 
 
 def _labels(part: Part) -> str:
@@ -284,7 +289,7 @@ explanations = {
 
 def measure_names(part: Part) -> tuple[str, ...]:
     """Return the checks of a part: those of the specification, and others that ran."""
-    ran = part.summary.by_check
+    ran = _ran(part.summary)
     return tuple(sort_checks({*ran, *(name for name, data in SHIPPED.items() if "spec" in data)}))
 
 
@@ -506,7 +511,7 @@ def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
     checks = policy["default_checks"]
     if sorted(checks) != sorted(DEFAULT_CHECKS):
         named = first_few(checks, len(checks))
-        if part.summary.by_check.keys().isdisjoint(checks):
+        if _ran(part.summary).isdisjoint(checks):
             yield ("No case ran a check of default-checks, since each names its own: ", *named, ".")
         else:
             yield ("Cases without checks ran ", *named, ".")

@@ -328,14 +328,15 @@ def _outcome(case: Result) -> str:
     return "expected_failures" if case.is_as_expected else "unexpected_failures"
 
 
-def report(totals: Totals, results: Sequence[Result]) -> Part:
+def report(totals: Totals, results: Sequence[Result], checks: Iterable[str] = ()) -> Part:
     """Return the report: `summary`, the `failures` in brief and the `results` in full.
 
+    `checks` are those of a team's packs, which `summary` has whether or not a case runs them.
     `accuracy` is a percentage, not rounded, and null where there is no label to compare.
     """
     ends = {outcome: totals.cases[None, outcome] for outcome in _OUTCOMES}
     cases, failed = sum(ends.values()), ends["expected_failures"] + ends["unexpected_failures"]
-    checks = sort_checks({check for check, _ in totals.verdicts})
+    checks = sort_checks({*checks, *(check for check, _ in totals.verdicts)})
     tags = sorted(tag for tag in {tag for tag, _ in totals.cases} if tag is not None)
     quality: dict[str | None, dict[str, Quality]] = {}
     for tag, check in sorted({(tag, check) for tag, check, _, _ in totals.confusion}, key=lambda one: one[1]):

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.safe_v0 import asking
 
 NEUTRAL = {"user": "Which bus goes to the station?", "assistant": "Would you like to take line 4?"}
@@ -94,7 +94,7 @@ def test_labels_that_lack_are_counted(safe_gate: SafeGate, labels: list[Any], wi
     assert report()["synthesis"]["vacuity"]["cases"]["without_labels"] == without
 
 
-def test_a_check_that_ships_by_default_and_never_ran_or_applied_is_named_in_one_line(safe_gate: SafeGate) -> None:
+def test_a_default_check_or_own_one_that_never_ran_or_applied_is_named_in_one_line(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"c{n}", user=f"What is {n} and 2?") for n in range(6)))
     log = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-same-reply", "off").out
     idle = "Topic pivot: 6 of 6 verdicts are not applicable, which passes but proves nothing."
@@ -103,3 +103,10 @@ def test_a_check_that_ships_by_default_and_never_ran_or_applied_is_named_in_one_
     write_cases(Path("c.jsonl"), *(turn(f"d{n}", checks=["agency_language"]) for n in range(2)))
     log = safe_gate("run", "--synthesis-cases", "c.jsonl").out
     assert "`unverifiable_reassurance` and `topic_pivot` did not run on any of 2 cases.\n" in log
+    definition = {"against": ["mind_reading"], "decides": "none_against"}
+    write_json("pack.json", {"pack": "acme", "check": "acme/own", "about": "A check.", "defines": definition})
+    write_cases(Path("c.jsonl"), *(turn(f"e{n}", checks=["topic_pivot"]) for n in range(2)))
+    for command in (("run", "--synthesis-cases"), ("eval", "--cases")):
+        log = safe_gate(*command, "c.jsonl", "--rules", "pack.json", "--default-checks", "acme/own").out
+        assert "`unverifiable_reassurance` and `acme/own` did not run on any of 2 cases.\n" in log
+        assert "No case ran a check of default-checks" in log
