@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from itertools import accumulate, chain, islice, pairwise
@@ -190,6 +190,14 @@ class Normalised:
     def recorded(self, start: int, end: int) -> str:
         """Return `text[start:end]` as it was recorded. Raises ValueError as `span` does."""
         return self.original[slice(*self.span(start, end))]
+
+    @property
+    def stripped(self) -> Normalised:
+        """The same without blanks around `text`, which no page shows."""
+        start, end = len(self.text) - len(self.text.lstrip()), len(self.text.rstrip())
+        if end - start == len(self.text):
+            return self
+        return replace(self, text=self.text[start:end], starts=self.starts[start:end], ends=self.ends[start:end])
 
     @property
     def folded(self) -> str:

@@ -239,7 +239,8 @@ class Turn:
         self, user: str, assistant: str, rules: Rules, asked_from: int = 0, place: Callable[[Hit], Hit] | None = None
     ) -> None:
         self.rules, self.asked_from, self._place = rules, asked_from, place
-        self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
+        fields = {"user": user, "assistant": assistant}
+        self.texts = {name: normalise(text, rules.words).stripped for name, text in fields.items()}
         self._read: dict[str, Reading] = {}
         self._matches: dict[str, dict[str, list[Match]]] = {}
         self._held_of: dict[tuple[str, int], dict[int, Match]] = {}
@@ -453,16 +454,20 @@ class Turn:
         return ""
 
     def _first_by_sentence(self, group: str, since: int = 0) -> Mapping[int, Match]:
-        """Return what is of a group since a character of its text, the first of each sentence by its number.
+        """Return what is of a group since a character of its recorded text, the first of each sentence by its number.
 
         Rules with `only_if` are left out: they ask this of other groups. So is a change of subject in a frame.
         """
         if (group, since) not in self._held_of:
             around = self.frames if group in LEAVING else ()
+            starts = self.texts[self.rules.fields[group]].starts
             live = [
                 match
                 for match in self.matches(group)
-                if not match.by and not match.rule.only_if and match.start >= since and match.clause not in around
+                if not match.by
+                and not match.rule.only_if
+                and starts[match.start] >= since
+                and match.clause not in around
             ]
             self._held_of[group, since] = {match.clause[0]: match for match in reversed(live)}
         return self._held_of[group, since]

@@ -80,7 +80,7 @@ def judge_wording(
     """
     needles = {words: _needles(words) for one in requirements for form, words in one.of if form == "text"}
     typed, shown = as_typed(reply.original), _as_displayed(reply, needles)
-    lines = _distinct(typed, reply, shown)
+    lines = _distinct(typed, reply, shown.stripped)  # ^ and $ are at what can be seen
     # To a text, the end of a line is a space.
     texts = _distinct(typed, reply, replace(shown, text=shown.text.replace("\n", " "))) if needles else ()
     searched = [*map(_Searched, texts)]

@@ -13,6 +13,7 @@ from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.checks import wording
 from tests.support.cases import DATA, REPOSITORY, SafeGate, read_lines, refused, report, turn, write_cases, write_json
 from tests.support.git import commit_here
+from tests.support.pack_files import write_pack
 from tests.support.synthesis import results, run
 
 ROWS = read_lines(DATA / "wording.jsonl")
@@ -67,6 +68,16 @@ def test_no_disguise_hides_a_word_that_a_reader_sees(safe_gate: SafeGate) -> Non
     for reply in DISGUISED:
         hit = found(reply)["asked"][0]["hits"][0]
         assert reply[hit["start"] : hit["end"]] == hit["text"]
+
+
+def test_an_expression_begins_and_ends_where_a_reader_sees_the_reply(safe_gate: SafeGate) -> None:
+    ends = {"must_contain": [{"regex": "^Sorry"}, {"regex": "\\?$"}, {"regex": "\\n$"}]}
+    write_pack(pattern=r"^Sorry.*\?$", hit=["\n**Sorry**, which?\n"], miss=["Sorry."])
+    asked = case("one", "\n**Sorry**, which?\n", **ends) | {"checks": ["wording", "unverifiable_reassurance"]}
+    run(safe_gate, asked, flags=("--rules", "own.json"))
+    shown = [hit["text"] for one in found()["asked"] for hit in one["hits"]]
+    of_rule = results()["one"]["checks"]["unverifiable_reassurance"]["guarantee_hits"]
+    assert (shown, [hit["text"] for hit in of_rule]) == (["Sorry", "?", "\n"], ["Sorry**, which?"])
 
 
 def test_a_thousand_texts_are_looked_for_together(safe_gate: SafeGate) -> None:
