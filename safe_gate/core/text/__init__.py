@@ -142,6 +142,21 @@ def _read(words: Sequence[str], known: Container[str], text: str) -> Iterator[Se
         yield bare[word] if word in familiar or (is_all and word in bare) else word
 
 
+def without_diacritics(text: str) -> str:
+    r"""Return a text with each word as `normalise` reads it in English, where it knows the word without diacritics.
+
+    >>> without_diacritics("a caf\u00e9*")
+    'a cafe*'
+    """
+
+    def read(word: re.Match[str]) -> str:
+        alike = word[0].translate(_LATIN)
+        bare = "".join(map(_bare, alike))
+        return bare if bare.isascii() else alike
+
+    return text if text.isascii() else _STRANGE_WORD.sub(read, text)
+
+
 @lru_cache(maxsize=MOST_SEGMENTS)
 def _bare(letter: str) -> str:
     """Return a letter without its diacritics, nothing for a mark alone."""

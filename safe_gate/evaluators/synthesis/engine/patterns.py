@@ -13,10 +13,12 @@ from typing import Any
 
 import re2
 
+from safe_gate.core.text import without_diacritics
 from safe_gate.core.text.mapped_text import Normalised
 
 # A space, and what may hold one that means only itself: what is quoted, escaped or in brackets.
 _SPACE = re.compile(r"\\Q.*?(?:\\E|$)|\\.|\[\^?\]?(?:\\.|\[:\^?\w+:\]|[^\]\\])*\]| ", re.DOTALL)
+_BRACKETS = re.compile(r"(\[\^?\]?[^\]]*\])")
 _LACKS = {
     "invalid perl operator": "RE2 has no look-ahead and no look-behind",
     "invalid escape sequence: \\1": "RE2 has no back-references",
@@ -44,6 +46,16 @@ def match_spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
             start, end = text.decoded(*match.span())
             if start < end:
                 yield start, end
+
+
+@lru_cache(maxsize=1_000)
+def with_bare_words(pattern: str) -> str:
+    """Return a pattern that also matches its words without diacritics, as texts may be read. Brackets stay."""
+    if pattern.isascii():
+        return pattern
+    parts = _BRACKETS.split(pattern)
+    parts[::2] = map(without_diacritics, parts[::2])
+    return f"(?:{''.join(parts)})|{pattern}"
 
 
 @lru_cache(maxsize=1_000)

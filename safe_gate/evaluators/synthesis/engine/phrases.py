@@ -30,6 +30,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, compress, count, pairwise
 from typing import Any, NamedTuple, TypeGuard
 
+from safe_gate.core.text import without_diacritics
 from safe_gate.core.text.mapped_text import Cache
 from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, END
 from safe_gate.model import record
@@ -66,7 +67,7 @@ def parse_phrase(phrase: str) -> Sequence_:
     Raises ValueError that says what is wrong with it.
     """
     plain = phrase.split()
-    if plain and phrase.islower() and "".join(plain).isalpha():
+    if plain and phrase.isascii() and phrase.islower() and "".join(plain).isalpha():
         return tuple(plain)  # as most members of classes and learned phrases are
     pieces = _PIECE.findall(phrase)
     if "".join(pieces) != "".join(plain):
@@ -88,7 +89,7 @@ def _parse_options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...
     while at < len(pieces) and pieces[at] != ")":
         piece = pieces[at]
         at += 1
-        if piece.isalpha() and piece.islower():  # most are: this is fast
+        if piece.isascii() and piece.isalpha() and piece.islower():  # most are: this is fast
             items.append(piece)
         elif piece == "|":
             options.append(tuple(items))
@@ -102,7 +103,8 @@ def _parse_options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...
         elif piece[0] == "_" and (gap := _GAP.fullmatch(piece)):
             items.append(_parse_gap(gap))
         elif piece[0] == "{" or (_WORD.fullmatch(piece) and piece == piece.lower()) or (piece in STARTS and at == 1):
-            items.append(piece)
+            bare = without_diacritics(piece).lower()  # as texts may be read
+            items.append(piece if bare == piece else ((piece,), (bare,)))
         else:
             raise ValueError(
                 f"holds {piece}, which is not a token; expected lower-case words, classes, gaps or options"

@@ -279,7 +279,7 @@ class Book:
         """Yield what a rule's expression matches, without blanks around it, each with the number of its sentence."""
         from safe_gate.evaluators.synthesis.engine import patterns  # RE2, which only these need
 
-        for start, end in patterns.match_spans(rule.pattern, text):
+        for start, end in patterns.match_spans(patterns.with_bare_words(rule.pattern), text):
             found = text.text[start:end]
             if found.strip():
                 span = end - len(found.lstrip()), start + len(found.rstrip())

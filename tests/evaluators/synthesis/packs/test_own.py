@@ -174,6 +174,19 @@ def test_phrases_of_ones_own_count_with_classes_and_conditions_of_their_own(safe
     refused(safe_gate("rules", "test", "own.json"), words)
 
 
+@pytest.mark.parametrize("word", ["café", "naïve", "привет"])
+def test_words_with_accents_are_found_as_they_are_read(safe_gate: SafeGate, word: str) -> None:
+    texts = {"hit": [f"We said {word} to all.", f"Say {word.upper()}!"], "miss": ["We said tea."]}
+    written = {"phrase": [word, f"{word}*", "{loan}"], "pattern": [word, f"(?i){word}[^é-ü]"]}
+    rules = [
+        {"id": f"team-guarantee/{kind}{number}", kind: one, "why": "A test.", **texts}
+        for kind, some in written.items()
+        for number, one in enumerate(some)
+    ]
+    write(*rules, classes={"loan": ["latte", word]})
+    assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 5 rules: all texts hit and miss")
+
+
 def test_a_learned_row_counts_by_its_precision_and_says_it(safe_gate: SafeGate) -> None:
     command = (*EVAL, "--rules", "own.json")
     write(LEARNED_ROW)
