@@ -183,7 +183,7 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
     present = compare = gate
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:
-        """Return the faults of a case by the checks of `explanations`; no entry for a check that passes."""
+        """Return the faults of a case by each check of `explanations`; none if the case passes it."""
         raise NotImplementedError
 
     def parse(self, value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]:
@@ -196,13 +196,14 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
         return recipe
 
     def score(self, case: Any, by: Any) -> Result:
-        found: dict[str, list[str]] = {}
-        for name, faults in self.check(case.value).items():  # what is refused no report could show, or withhold
-            if name not in self.explanations:
-                raise TypeError(f"check returns faults of {name!r}, which explanations lacks")
-            if isinstance(faults, str):
-                raise TypeError(f"check returns a text for {name!r}; expected a list of texts")
-            found[name] = list(faults)
+        returned = self.check(case.value)
+        if returned.keys() != self.explanations.keys():  # no report could show, or withhold, another
+            named = [", ".join(map(repr, some)) or "nothing" for some in (returned, self.explanations)]
+            raise TypeError(f"check returns {named[0]}; expected all checks of explanations, which are {named[1]}")
+        for name, faults in returned.items():
+            if not isinstance(faults, list | tuple) or not all(isinstance(fault, str) for fault in faults):
+                raise TypeError(f"check returns no list of texts for {name!r}")
+        found = {name: list(faults) for name, faults in returned.items()}
         passed = not any(found.values())
         return Result(case.id, passed, found, case.groups, case.place, case.digests(), case.cluster)
 

@@ -45,12 +45,15 @@ def test_its_results_are_values() -> None:
 @pytest.mark.parametrize(
     ("found", "words"),
     [
-        ({"size": []}, "check returns faults of 'size', which explanations lacks"),
-        ({"length": "is long"}, "check returns a text for 'length'; expected a list of texts"),
+        ({"size": []}, "check returns 'size'; expected all checks of explanations, which are 'length'"),
+        ({}, "check returns nothing; expected all checks of explanations, which are 'length'"),
+        ({"length": "is long"}, "check returns no list of texts for 'length'"),
+        ({"length": True}, "check returns no list of texts for 'length'"),
+        ({"length": [3]}, "check returns no list of texts for 'length'"),
     ],
 )
 def test_faults_that_no_report_could_show_or_withhold_are_refused(
-    found: Mapping[str, Sequence[str]], words: str, monkeypatch: pytest.MonkeyPatch
+    found: Mapping[str, Any], words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Short, "check", lambda *_: found)
     with pytest.raises(TypeError, match=words):
