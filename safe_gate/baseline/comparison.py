@@ -196,8 +196,9 @@ def _score_baseline(
         if today[one.name] == head.rules[one.name]
     }
     by_today = _sound_parts(again, there.settings)
-    is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
-    parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
+    # Without a case that today's rules fit and fail, each keeps its verdict.
+    kept = {name for name in EVALUATORS if before[name] == head.rules[name] or (name in again and not by_today[name])}
+    parts = {name: part if name in kept else by_today[name] for name, part in old.parts.items()}
     inputs = {name: run.options.value(name) for name in sides.OF_INPUTS}
     theirs = replace(there, root=run.root, options=there.options.replace(bounds=run.options.bounds, **inputs))
     by_base = {

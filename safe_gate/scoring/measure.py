@@ -59,8 +59,9 @@ class ScoringMethod(NamedTuple):
     """How cases are scored, if not by their own rules, and what is kept of them beside their results.
 
     `recipe`, as in `compile_recipe`, replaces these rules. `skips_misfits` leaves out cases that do not fit what is
-    scored by, which are else a problem. `rules_of` is the commit that the rules are of, "" for that of the cases.
-    `texts` says which cases' texts are kept for display, `case_terms` whether those of all cases are for a comparison.
+    scored by, unless the rest of them fails; else they are a problem, and so is what nothing checks. `rules_of` is the
+    commit that the rules are of, "" for that of the cases. `texts` says which cases' texts are kept for display,
+    `case_terms` whether those of all cases are for a comparison.
     """
 
     recipe: str = ""
@@ -152,10 +153,10 @@ def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
             left_out.append(case.id)
             continue
         misfit = _misfit_words(evaluator, case, by, how.rules_of)
-        if misfit and how.skips_misfits:
+        if misfit and how.skips_misfits and not (how.source is score_all and _fails_by_the_rest(evaluator, case, by)):
             continue
         count += 1
-        if misfit and problems[-1:] != [misfit]:  # all turns of a conversation share it
+        if misfit and not how.skips_misfits and problems[-1:] != [misfit]:  # all turns of a conversation share it
             problems.append(misfit)
         if problems or not is_scored:
             continue
@@ -179,6 +180,12 @@ def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
         frozenset(groups),
         tuple(left_out),
     )
+
+
+def _fails_by_the_rest(evaluator: Evaluator, case: Case, by: Any) -> bool:
+    """Return whether what fits of a case fails: what does not fit can add only to that."""
+    found = evaluator.compare.outcome(evaluator.score(case, by))
+    return not (found.passed or found.is_meant_to_fail)
 
 
 def _result_from_source(scoring: Scoring, evaluator: Evaluator, by: Any, case: Any) -> Any:
@@ -286,7 +293,9 @@ def measure_part(
         if tally.results.size:
             workers.report_scored(tally.results.size)
     total = totals.total()
-    problems = (*problems, *found.kept(), *(evaluator.rule_files.unserved(total, by) if evaluator.rule_files else ()))
+    problems = (*problems, *found.kept())
+    if evaluator.rule_files and not how.skips_misfits:
+        problems += (*evaluator.rule_files.unserved(total, by),)
     if not (problems or measured.cases):
         lacking = no_case_problem(evaluator, settings, measured.groups, measured.left_out)
         problems = (lacking,) if lacking else ()

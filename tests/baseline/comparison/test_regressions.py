@@ -105,6 +105,43 @@ def test_a_new_rule_that_the_old_reply_fails_hides_no_regression(safe_gate: Safe
     assert next(one["head"] - one["today"] for one in found["comparison"]["synthesis"]["metrics"]) < 0
 
 
+DROPPED = OWN | {"pack": "team", "check": "team/slang", "group": "slang", "about": "Slang."}
+DROPPED |= {"defines": {"against": ["slang"], "decides": "none_against"}}
+DROPPED |= {"rules": [{"id": "team/yo", "phrase": "yo", "why": "x", "hit": ["yo"], "miss": ["you"]}]}
+
+
+@pytest.mark.parametrize("added", ["", "so hard"])
+def test_a_commit_with_a_dropped_check_is_scored_by_the_others(safe_gate: SafeGate, added: str) -> None:
+    configure(DROPPED, "ours.json")
+    configure({"rules": ["ours.json"]})
+    checks = ["unverifiable_reassurance", "team/slang"]
+    write_cases(Path("c.jsonl"), turn("same", checks=checks), turn("worse", checks=checks))
+    base = commit()
+    rule = {"id": "team-guarantee/hard", "phrase": added, "why": "x", "hit": [added], "miss": ["easy"]}
+    configure(OWN | {"rules": [rule] if added else OWN["rules"]}, "ours.json")
+    write_cases(Path("c.jsonl"), turn("same", checks=checks[:1]), turn("worse", checks=checks[:1], assistant=BAD))
+    flags = ("--baseline", base, "--max-unexpected-failures", "off", *STRICT)
+    done = safe_gate("run", *TURNS, *flags, "--min-synthesis-pass-rate", "0")
+    assert (done.code, "Both rules and outputs" in done.out) == (1, False), done.log
+    changes = {one["id"]: (one["change"], *one["because"]) for one in report()["comparison"]["synthesis"]["changes"]}
+    assert changes.pop("worse")[0] == "newly failing"
+    assert changes == ({"same": ("still failing", "rules", "expectations")} if added else {})
+
+
+def test_a_change_may_switch_off_the_rules_of_a_check_that_it_drops(safe_gate: SafeGate) -> None:
+    configure(DROPPED, "ours.json")
+    configure({"rules": ["ours.json"]})
+    write_cases(Path("c.jsonl"), turn("a", checks=["unverifiable_reassurance", "team/slang"]))
+    base = commit()
+    configure({"rules": ["ours.json"], "rules-off": ["team/yo"]})
+    write_cases(Path("c.jsonl"), turn("a", checks=["unverifiable_reassurance"]))
+    done = safe_gate("run", *TURNS, "--baseline", base, *STRICT)
+    assert done.code == 0, done.log
+    told = [(one["kind"], one["id"], one["what"]) for one in report()["weakened"]["findings"]]
+    assert ("setting", "rules-off", "added") in told
+    assert ("synthesis", "a", "dropped") in told
+
+
 def test_a_negative_example_that_passes_is_named_as_one(safe_gate: SafeGate) -> None:
     meant = {"tags": ["negative_example"]}
     write_cases(Path("c.jsonl"), turn("better", assistant=BAD, **meant), turn("became"))
