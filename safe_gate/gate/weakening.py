@@ -165,7 +165,12 @@ def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
 
 
 def _unset(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
-    """Return the value of a part that is not set: False for an entry of a list, else what its evaluator says."""
+    """Return the value of a part that is not set: False for an entry of a list, else what its evaluator says.
+
+    The cases of a group without rules may be absent.
+    """
+    if name in _OF_GROUPS and path[1:] == ("optional",):
+        return path[0] not in (settings[name] or {})
     if isinstance(settings[name], list | tuple) or name == "recordings":  # lists by the names of files
         return False
     return _OWNERS[name].unset(name, path, settings) if name in _OWNERS else None

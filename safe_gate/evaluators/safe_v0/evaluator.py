@@ -147,8 +147,6 @@ class Settings(gate.Limits):
                 return settings.get("weights", {}).get(metric)
             case "archetypes", _, "thresholds", metric, level:
                 return settings.get("thresholds", {}).get(metric, {}).get(level)
-            case "archetypes", _, "optional":
-                return False
         return None
 
     def contradictions(self) -> Iterator[Contradiction]:

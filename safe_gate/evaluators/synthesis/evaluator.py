@@ -122,11 +122,11 @@ class Settings(gate.Limits):
 
     @classmethod
     def unset(cls, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
-        """Return False for an entry that a tag's list does not have, and for a tag that is not optional.
+        """Return False for an entry that a tag's list does not have.
 
         Return None if there is no list yet, and one of its entries would be enough.
         """
-        if setting != "tags" or (len(part) != _TO_AN_ENTRY and part[-1] != "optional"):
+        if setting != "tags" or len(part) != _TO_AN_ENTRY:
             return None
         is_first = part[1].endswith("_any") and not (settings["tags"] or {}).get(part[0], {}).get(part[1])
         return None if is_first else False

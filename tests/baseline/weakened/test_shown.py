@@ -66,7 +66,8 @@ def test_cases_that_the_base_does_not_have_are_not_called_as_strict(safe_gate: S
 
 
 def test_a_gate_that_asks_for_no_less_says_so_in_one_line(safe_gate: SafeGate, base: str) -> None:
-    put(CONFIG | {"min-pass-rate": 1.0}, turn("a"), TAGGED, turn("c"))
+    new = {"vip": {"min-pass-rate": 1, "optional": True}}
+    put(CONFIG | {"min-pass-rate": 1.0, "tags": new, "archetypes": new}, turn("a"), TAGGED, turn("c"))
     ran = safe_gate("run", "--baseline", base, "--on-weakened", "fail")
     assert weakened(ran) == (0, [])
     assert "This change weakens" not in ran.out
