@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -38,7 +38,7 @@ from safe_gate.render import console
 from safe_gate.scoring import measure, sides
 from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import Settings
-from safe_gate.settings.reading import MODES
+from safe_gate.settings.reading import MODES, Origin
 
 COMMAND = Command(
     place=9,
@@ -70,8 +70,7 @@ def main(call: Call) -> int:
     except CannotJudge as error:
         options, problems = reporting_options(call.flags, call.environ), error.problems
     else:
-        origins = {name: (origin.kind, origin.name) for name, origin in given.origins.items()}
-        rows = preview.settings_rows(options.values(), origins)
+        rows = preview.settings_rows(options.values(), _origins(given.origins))
         names = ("name", "value", "from", "name_there")
         effects.tell("settings", [dict(zip(names, map(_text, row), strict=True)) for row in rows])
         shown = [row for row in rows if is_whole or row[2] != "default"]
@@ -88,6 +87,17 @@ def main(call: Call) -> int:
     more = "" if is_whole else " --all shows every setting, GitHub, and what a run would publish."
     effects.out(f"Nothing was judged, written or sent.{more}")
     return complain(problems, effects) if problems else 0
+
+
+def _origins(known: Mapping[str, Origin]) -> dict[str, tuple[str, str]]:
+    """Return the kind of source of each setting and its name there; all sources, where its entries have several."""
+    found = dict[str, tuple[str, str]]()
+    for name, origin in known.items():
+        of_entries = {one.place.path: one.kind for of, one in known.items() if of.startswith(f"{name}.")}
+        found[name] = origin.kind, origin.name
+        if len(of_entries) > 1:
+            found[name] = ", ".join(dict.fromkeys(of_entries.values())), ", ".join(of_entries)
+    return found
 
 
 def _show(name: str, title: str, found: Facts, effects: Effects) -> None:

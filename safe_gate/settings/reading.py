@@ -153,6 +153,9 @@ class Source(PydanticBaseSettingsSource):
                     else:
                         found.setdefault(name, one)
                         self.given.origins.setdefault(name, at(entry))
+                        general = setting.by_name.general if setting.by_name else None
+                        for key in one if general is not None and isinstance(one, Mapping) else ():
+                            self.given.origins.setdefault(f"{name}.{key}", at("" if key == general else key))
                 self.given.origins.setdefault(setting.name, at(""))
         return in_groups(nested(found))
 
@@ -351,8 +354,6 @@ def _unfit(setting: Setting, entry: str, given: Any, origin: Origin) -> Problem:
     if entry and known and entry not in known:
         hint = suggestion(entry, [*known], quoted=False)
         return origin.problem(f"has no entry {quote(entry)}{hint}; expected one of {', '.join(known)}")
-    if entry and not known and entry != getattr(setting.by_name, "general", ""):
-        origin = origin.of_entry(entry)
     expected = known[entry].expected if entry in known else "a number from 0 to 1" if entry else setting.expected
     given = " ".join(map(str, given)) if isinstance(given, list) else given
     if setting.secret:
