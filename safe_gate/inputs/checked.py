@@ -83,7 +83,10 @@ def kind_of(path: Path) -> str:
     content = disk.parse_json(disk.read_text(path, name), name, comments=True)
     if not isinstance(content, dict):
         raise CannotJudge(Problem(Place(name), "holds no object; expected a JSON object"))
-    return kind_of_document(path, content)
+    kind = kind_of_document(path, content)
+    if kind == "config" and "//json-schema.org/" in str(content.get("$schema")):
+        raise CannotJudge(Problem(Place(name), "is a JSON Schema, not a config file; name the files more narrowly"))
+    return kind
 
 
 def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
@@ -507,7 +510,8 @@ def _misplaced_configs(root: FilePath) -> Iterator[Problem]:
     for name in names:
         if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
             words = f"is not read: the config file is JSON and is called {' or '.join(CONFIG_FILES)}"
-            words += "; rename it, remove it, or name it by the setting config"
+            in_json = "rename it, remove it, or name it by the setting config"
+            words += f"; {in_json if 'json' in name.lower() else 'write its settings in JSON, or remove it'}"
             yield Problem(Place(name), words, code=Code.INVALID_SETTING)
 
 

@@ -198,6 +198,11 @@ INVALID = [
     ("w.json", '{"waivers": [/* b */]}', f":1: is not valid JSON: {COMMENT}, at column 14\n"),
     ("x_batch_1.json", "{}", ": has no field that says what it is; expected"),
     ("x_batch_1.json", '{"tool": {}}', ": has no field that says what it is; expected"),
+    (
+        "x.json",
+        '{"$schema": "https://json-schema.org/draft/2020-12/schema"}',
+        ": is a JSON Schema, not a config file; name",
+    ),
     ("x_batch_1.json", '{"min-pas-rate": 1}', ':1: min-pas-rate: is not a known field (did you mean "min-pass-rate"?)'),
     ("x_batch_1.json", '{"waivers": {}}', ":1: waivers: is an object of 0; expected a list of waivers"),
     ("report.json", '{"schema_version": 1}', ":1: verdict: is missing"),

@@ -183,7 +183,8 @@ def test_what_looks_like_the_config_or_is_a_second_one_is_refused(safe_gate: Saf
     command = LOOK_ALIKE[name].split()
     Path(name).write_text('{"min-pass-rate": 1}', "utf-8")
     words = "is not read: the config file is JSON and is called safe.config.json or safe-gate.config.json; "
-    refused(safe_gate(*command), f"{name}: {words}")
+    is_json = "json" in name.lower()
+    refused(safe_gate(*command), f"{name}: {words}{'rename it' if is_json else 'write its settings in JSON'}, ")
     Path(name).unlink()
     for two in ("safe.config.json", "safe-gate.config.json"):
         Path(two).write_text("{}", "utf-8")
