@@ -391,6 +391,7 @@ def result_event(result: Result, _judgements: Sequence[Judgement], *, with_text:
         "archetype": result.archetype,
         "scores": result.scores,
         "label": result.label.value,
+        **({"no_reply": result.no_reply.value} if result.no_reply else {}),
         **({"judged": {name: verdict.passed for name, verdict in result.judged.items()}} if result.judged else {}),
         **({"details": codec.to_json(result.details)} if with_text else {}),
     }

@@ -486,6 +486,7 @@ def result_event(case: Result, judgements: Sequence[Judgement], *, with_text: bo
         "id": case.id,
         "pass": case.passed,
         "as_expected": case.is_as_expected,
+        **({"no_reply": case.no_reply.value} if case.no_reply else {}),
         "is_negative_example": case.is_negative_example,
         "tags": list(case.tags),
         "checks": {

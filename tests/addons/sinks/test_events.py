@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import Patch, SafeGate, report, turn, write_cases
+from tests.support.cases import Patch, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.events_sent import AT, QUOTE, in_file, run, to
 from tests.support.github import HEAD, REPOSITORY, Gate
 from tests.support.receivers import Receiver, receiving
@@ -41,6 +41,17 @@ def test_events_have_the_fields_of_the_specification(safe_gate: SafeGate) -> Non
     assert verdict["summaries"]["safe_v0"] == made["safe_v0"]["summary"]
     assert verdict["summaries"]["synthesis"]["unexpected_failures"] == 1
     assert verdict["digest"] == made["provenance"]["digests"]["all"]
+
+
+def test_an_event_says_why_there_is_no_reply_and_what_a_judge_said(safe_gate: SafeGate) -> None:
+    said = {"tone": {"passed": True, "by": "j1"}}
+    nothing = {"signals": [], "summary": "", "followup_questions": []}
+    write_batch(Path("b_1.json"), safe_case("S-1", output=nothing, judged=said), safe_case("S-2"))
+    write_cases(Path("c.jsonl"), turn("a", assistant="502 Bad Gateway"))
+    told = {one.get("subject"): one["data"] for one in events_of(safe_gate)}
+    assert (told["S-1"]["no_reply"], told["S-1"]["judged"]) == ("empty", {"judged/tone": True})
+    assert {"no_reply", "judged"}.isdisjoint(told["S-2"])
+    assert (told["a"]["no_reply"], "no_reply" in told[None]) == ("error message", False)
 
 
 def test_a_run_sends_equal_events_but_at_another_time_other_ids(safe_gate: SafeGate, monkeypatch: Patch) -> None:
