@@ -28,12 +28,13 @@ from safe_gate.gate import weakening
 from safe_gate.gate.comparison import comparable
 from safe_gate.gate.weakening import WEAKER, Cases, CaseTerms, Terms, What, settings_of
 from safe_gate.inputs import case_files, disk
-from safe_gate.inputs.commit_files import FilePath
+from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report, Weakened, Weakening
 from safe_gate.scoring import sides
 from safe_gate.scoring.sides import Snapshot
+from safe_gate.settings import CONFIG_FILES
 
 
 def is_checked(compared: Baseline | None, run: RunSides) -> bool:
@@ -85,7 +86,12 @@ def weakened_since(
     """
     kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
     found = weakening.section(
-        [*left_out, *_replaced_report(base, kept, run), *weakening.weakenings(before, head)],
+        [
+            *left_out,
+            *_moved_configs(base, run),
+            *_replaced_report(base, kept, run),
+            *weakening.weakenings(before, head),
+        ],
         comparison.describe(base, run.options.baseline, generated_at),
         partial=before.rules is None or head.rules is None,
         # With the change's own setting alone, a change could approve itself.
@@ -140,6 +146,15 @@ def _settings(side: Snapshot, head: FilePath) -> Mapping[str, Any]:
     found = {name: options.value(name) for name in WEAKER}
     is_there = not report or any(disk.exists(folder / report) for folder in (side.root, head))
     return found | {"baseline": options.baseline if is_there else ""}
+
+
+def _moved_configs(base: Baseline, run: Snapshot) -> Iterator[Weakening]:
+    """Yield the config files that are gone from other folders if a commit has none here: the gate may have moved."""
+    if not isinstance(base.root, CommitPath) or any(disk.exists(base.root / one) for one in CONFIG_FILES):
+        return
+    for path in () if run.options.config else base.root.files.named(CONFIG_FILES):
+        if not disk.exists(run.root / path):
+            yield Weakening("setting", "config", path, What.DROPPED)
 
 
 def _replaced_report(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:

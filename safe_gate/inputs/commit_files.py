@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from functools import cached_property
@@ -154,6 +154,12 @@ class CommitFiles:
                 words = f"is a {found.kind}, which is not followed at a commit; correct the pattern that leads to it"
                 raise unavailable(found.path, words)
         return found if is_there else None
+
+    def named(self, names: Collection[str]) -> Iterator[str]:
+        """Yield the files of these names, by paths from the working folder."""
+        for path, one in self._entries.items():
+            if one.kind is EntryKind.FILE and posixpath.basename(path) in names:
+                yield posixpath.relpath(f"/{path}", f"/{self.folder}")
 
     def names(self, folder: Entry) -> Sequence[str]:
         """Return the names in a folder, in their order."""

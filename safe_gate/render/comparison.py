@@ -283,8 +283,8 @@ def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
         yield ("Unknown whether this change weakens the gate: no base commit could be read.",)
     else:
         new = " and no ".join(f"{EVALUATORS[name].title} case" for name in weakened.without_baseline)
-        words = "The config and rules" if new else "The config, rules and cases"
-        yield (f"{words} are as strict as at ", *_compared_state(weakened), f", which has no {new}." if new else ".")
+        words = "No setting or rule is weaker than" if new else "The config, rules and cases are as strict as"
+        yield (f"{words} at ", *_compared_state(weakened), f", which has no {new}." if new else ".")
 
 
 def _compared_state(weakened: Weakened) -> Phrase:

@@ -59,7 +59,7 @@ def test_cases_that_the_base_does_not_have_are_not_called_as_strict(safe_gate: S
     base = commit()
     Path("c.jsonl").rename("moved.jsonl")
     ran = safe_gate("run", "--baseline", base, "--synthesis-cases", "moved.jsonl")
-    words = f'The config and rules are as strict as at "{base[:7]}" ("{base}", '
+    words = f'No setting or rule is weaker than at "{base[:7]}" ("{base}", '
     assert ran.out.partition(words)[2].partition("\n")[0].endswith("), which has no Synthesis case.")
     assert report()["weakened"]["without_baseline"] == ["synthesis"]
     assert safe_gate("verify", "reports/safe-gate.json").code == 0

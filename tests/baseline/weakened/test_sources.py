@@ -99,6 +99,27 @@ def test_a_config_has_either_name(safe_gate: SafeGate, base: str, against: Again
     assert report()["provenance"]["policy"]["min_pass_rate"] == 0.9
 
 
+def test_a_gate_that_moves_to_another_folder_is_not_as_strict(
+    safe_gate: SafeGate, repository: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    old, new = Path("apps/<b>"), Path("services/chat")
+    for folder in (old, new):
+        folder.mkdir(parents=True)
+    configure(PLAIN | {"min-synthesis-pass-rate": 1.0}, str(old / CONFIGS[0]))
+    write_cases(old / "c.jsonl", turn("a"))
+    base = commit()
+    configure(PLAIN, str(new / CONFIGS[1]))
+    write_cases(new / "c.jsonl", turn("b"))
+    monkeypatch.chdir(new)
+    run = ("run", "--baseline", base, "--on-weakened", "fail")
+    assert weakened(safe_gate(*run)) == (0, [])  # a second gate
+    Path("../..", old, CONFIGS[0]).unlink()
+    ran = safe_gate(*run)
+    assert weakened(ran) == (1, [("setting", "config", f"../../{old}/{CONFIGS[0]}", "dropped")])
+    assert "as strict as" not in ran.out
+    assert "<b>&#47;" not in Path("reports/safe-gate.md").read_text("utf-8")
+
+
 def test_two_config_files_at_the_base_commit_are_an_error(safe_gate: SafeGate, base: str, against: Against) -> None:
     configure(CONFIG, CONFIGS[1])
     against(commit())
