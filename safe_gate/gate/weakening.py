@@ -14,7 +14,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from safe_gate.core.case import Case, PackFact, Way, leaves_out_more
+from safe_gate.core.case import Case, PackFact, Way, leaves_out_more, selects, wanted_and_unwanted
 from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.evaluators import registry
@@ -352,10 +352,15 @@ class _Compared(NamedTuple):
 
         A joined group may excuse the case; `excuses` are such groups before and after. If the base limits its rate, one
         more case dilutes its failures. A group that was left may be named by the settings. It may also mark the case as
-        meant to fail, if the gate counts such cases that pass.
+        meant to fail, if the gate counts such cases that pass. Either may make the filter leave out the case.
         """
-        if isinstance(before, str):  # an evaluator with one group per case
-            if before != after and self.named & {before, after}:
+        is_single = isinstance(before, str)  # an evaluator with one group per case
+        was, is_ = ([one] if is_single else one for one in (before, after))
+        then, now = (one.get("tag", ()) for one in (self.before, self.after))  # a narrower filter itself is reported
+        is_left_out = selects(then, was) and selects(now, was) and not selects(now, is_)
+        wanted, unwanted = wanted_and_unwanted(now if is_left_out else ())
+        if is_single:
+            if before != after and (self.named | wanted | unwanted) & {before, after}:
                 yield What.CHANGED, before, after
             return
         registry = self.before.get(self.evaluator.grouping.setting) or {}
@@ -363,10 +368,10 @@ class _Compared(NamedTuple):
         counts = any(one.get(limit) is not None for one in (self.before, self.after) for limit in counting)
         gone, new = _less(before, after), _less(after, before)
         rated = {group for group in new if any(limit.startswith("min-") for limit in registry.get(group, ()))}
-        if joined := [group for group in new if group in rated or (group in excuses[1] and not excuses[0])]:
+        if joined := [group for group in new if group in rated | unwanted or (group in excuses[1] and not excuses[0])]:
             yield What.ADDED, None, joined
         excused = excuses[0] if counts and not excuses[1] else ()
-        if left := [group for group in gone if group in self.named or group in excused]:
+        if left := [group for group in gone if group in self.named | wanted or group in excused]:
             yield What.DROPPED, left, None
 
 

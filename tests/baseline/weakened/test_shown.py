@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import HAND_OVER, handover
 from safe_gate.render import console, markdown
@@ -141,6 +143,27 @@ def test_a_context_that_a_case_gets_or_loses_is_named(safe_gate: SafeGate, base:
             1,
             [("synthesis", "a", "context", what)],
         )
+
+
+@pytest.mark.parametrize(
+    ("tag", "tags", "found"),
+    [
+        (["!slow"], ["x", "slow"], [("synthesis", "a", "tags", "added")]),
+        (["x", "z"], ["y"], [("synthesis", "a", "tags", "dropped")]),
+        (["x", "z"], ["x", "y"], []),
+        (["A", "z"], ["x"], [("safe_v0", "s", "archetype", "changed")]),
+    ],
+)
+def test_a_case_that_its_tags_take_out_of_the_filter_is_named(
+    safe_gate: SafeGate, base: str, tag: list[str], tags: list[str], found: Any
+) -> None:
+    config = {"safe-batch": ["b"], "synthesis-cases": ["c.jsonl"], "tag": tag, "allow-missing": ["cases"]}
+    kept = turn("kept", tags=["x", "A", "z"]), safe_case("kept", archetype="z")
+    put(config, turn("a", tags=["x"]), kept[0], cases=[safe_case("s", archetype="A"), kept[1]])
+    base = commit()
+    put(config, turn("a", tags=tags), kept[0], cases=[safe_case("s", archetype="B"), kept[1]])
+    assert weakened(safe_gate("run", "--baseline", base)) == (0, found)
+    assert weakened(safe_gate("run", "--baseline", base, "--on-weakened", "fail"))[0] == bool(found)
 
 
 def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) -> None:
