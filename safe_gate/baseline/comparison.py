@@ -43,7 +43,11 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     found = measure.measure_all(replace(run.judge, root=HERE), run.effects.generated_at, how)
     for name, one in found.measured.items():
         sides.report_skipped(one.skipped, EVALUATORS[name].input.setting.replace("_", "-"), run.effects.err)
-    problems = [*found.problems]
+    theirs = _patterns(run.options) - _patterns(run.head.options)
+    named = f" (policy-ref base: the base commit {run.base.commit[:7]} names it)" if run.base else ""
+    problems = [
+        replace(one, message=f"{one.message}{named}") if one.place.path in theirs else one for one in found.problems
+    ]
     if not found.measured:
         problems = [sides.no_input_problem(merges=bool(run.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
@@ -52,6 +56,10 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     if run.base:
         problems += run.base.placed(sides.unknown_names(run.judge, found.measured, why))
     return replace(found, problems=tuple(problems))
+
+
+def _patterns(options: Settings) -> set[str]:
+    return {pattern for name, _ in case_files.pattern_settings() for pattern in options.value(name)}
 
 
 def texts_to_keep(options: Settings) -> Literal["", "failing", "all"]:

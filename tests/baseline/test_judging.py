@@ -71,6 +71,17 @@ def test_an_unknown_check_names_the_base_if_its_rules_judge(safe_gate: SafeGate,
     assert "base commit" not in safe_gate("eval", "--cases", "c.jsonl").err
 
 
+def test_a_pattern_of_the_base_that_names_no_file_is_said_to_be_its(safe_gate: SafeGate, against: Against) -> None:
+    put(PLAIN, turn("a"))
+    base = commit()
+    against(base)
+    words = f"c.jsonl: matches no file; correct the path or the pattern (policy-ref base: the base commit {base[:7]} "
+    Path("c.jsonl").rename("moved.jsonl")
+    for named, is_theirs in ((["moved.jsonl"], True), (["c.jsonl"], False)):
+        configure({"synthesis-cases": named})
+        assert (words in refused(safe_gate(*RUN))) == is_theirs
+
+
 FILES = "policy-ref base reads only files that the base commit [0-9a-f]{7} names"
 
 
