@@ -1,5 +1,6 @@
 """What runs the gate elsewhere: the jobs of docs/other-ci.md, done by a shell, the GitLab template, the hook of pre-commit."""
 
+import json
 import os
 import re
 import subprocess
@@ -107,6 +108,25 @@ def test_a_job_may_name_a_branch(safe_gate: SafeGate, shell: Shell) -> None:
     replies.write_text(rest, "utf-8")
     ran = shell(script)
     assert (ran.returncode, "no-removed-cases" in ran.stdout) == (1, True)
+
+
+def test_a_branch_behind_main_is_compared_with_where_it_left_main(safe_gate: SafeGate, shell: Shell) -> None:
+    safe_gate("init")
+    git("init", "--quiet", "-b", "main")
+    commit()
+    git("remote", "add", "origin", str(Path.cwd()))
+    git("switch", "--quiet", "--create", "behind")
+    git("switch", "--quiet", "main")
+    replies = Path("evals/replies.jsonl")
+    line, _, _ = replies.read_text("utf-8").partition("\n")
+    replies.write_text(replies.read_text("utf-8") + json.dumps(json.loads(line) | {"id": "new"}) + "\n", "utf-8")
+    commit()
+    git("switch", "--quiet", "behind")
+    (script,) = blocks("Compare with a branch", "sh")
+    assert shell(script).returncode == 0
+    (export,) = yaml.safe_load(blocks("GitLab", "yaml")[1])["safe-gate"]["before_script"]
+    assert shell(f"{export}\nsafe-gate run", CI_DEFAULT_BRANCH="main").returncode == 0
+    assert shell("safe-gate run", SAFE_GATE_BASELINE="origin/main").returncode == 1
 
 
 def test_the_gitlab_job_is_the_one_that_init_writes_and_a_project_may_change_it() -> None:
