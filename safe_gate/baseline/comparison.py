@@ -198,8 +198,9 @@ def _score_baseline(
     others = [one for one in sides.evaluators_in_use(there.options) if before[one.name] != head.rules[one.name]]
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     today = rule_digests(run) if others else {}
+    read = replace(there, options=there.options.replace(**{name: run.options.value(name) for name in sides.SCORING}))
     again = {
-        one.name: measure.measure_part(one, there, generated_at, ScoringMethod(run.recipe(one), skips_misfits=True))
+        one.name: measure.measure_part(one, read, generated_at, ScoringMethod(run.recipe(one), skips_misfits=True))
         for one in others
         if today[one.name] == head.rules[one.name]
     }

@@ -14,7 +14,15 @@ from safe_gate.core.figures import plural
 from safe_gate.core.setting import ALL_ENTRIES, Entries, Fraction, Group, Names, NumberOrOff, WholeOrOff
 from safe_gate.evaluators.replies import same_reply_rule
 from safe_gate.evaluators.synthesis.checks.score import is_negative
-from safe_gate.evaluators.synthesis.definitions import KINDS, OWN, REPORTED, WORDING, check_words, wording_of_tags
+from safe_gate.evaluators.synthesis.definitions import (
+    DEFAULT_CHECKS,
+    KINDS,
+    OWN,
+    REPORTED,
+    WORDING,
+    check_words,
+    wording_of_tags,
+)
 from safe_gate.evaluators.synthesis.result import Accuracy, Labels, Part, Result, Summary, TagFigures, Totals, report
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Failure, Metric, Outcome, Test
@@ -251,8 +259,9 @@ def metric(name: str) -> Metric:
 
 def scoring_terms(_part: object, policy: JsonObject) -> Any:
     """Return the settings that scores follow from."""
-    context, words = policy["context"], wording_of_tags(policy.get("tags"))
-    return [policy["profile"], *([context] if context != 1 else []), *([words] if words else [])]
+    context, words, checks = policy["context"], wording_of_tags(policy.get("tags")), [*policy["default_checks"]]
+    others = (context, context != 1), (words, words), (checks, checks != [*DEFAULT_CHECKS])
+    return [policy["profile"], *(one for one, is_set in others if is_set)]
 
 
 def recorded_settings(_policy: JsonObject) -> Scored:

@@ -142,6 +142,26 @@ def test_a_change_may_switch_off_the_rules_of_a_check_that_it_drops(safe_gate: S
     assert ("synthesis", "a", "dropped") in told
 
 
+def test_a_stricter_default_check_is_no_regression_of_the_outputs(safe_gate: SafeGate) -> None:
+    plain = {"user": "Where is my invoice?", "assistant": "It is under Billing."}
+    write_cases(Path("c.jsonl"), *({"id": name, **plain} for name in ("same", "worse")))
+    Path("safe.config.json").write_text("{}", "utf-8")
+    base = commit()
+    configure({"default-checks": ["agency_language", "unverifiable_reassurance", "topic_pivot"]})
+    lax = ("--min-synthesis-pass-rate", "0", "--max-unexpected-failures", "off")
+    run = ("run", *TURNS, "--baseline", base, *lax, *STRICT)
+    done = safe_gate(*run)
+    assert done.code == 0, done.log
+    changes = report()["comparison"]["synthesis"]["changes"]
+    assert [(one["change"], *one["because"]) for one in changes] == [("still failing", "rules", "expectations")] * 2
+    rate = report()["comparison"]["synthesis"]["metrics"][0]
+    assert (rate["metric"], rate["baseline"], rate["today"], rate["head"]) == ("as_expected", 1.0, 0.0, 0.0)
+    write_cases(Path("c.jsonl"), {"id": "same", **plain}, {"id": "worse", **plain, "assistant": BAD})
+    done = safe_gate(*run)
+    assert (done.code, "1 newly failing" in done.out) == (1, True), done.log
+    assert ("max-regressions", "synthesis") in broken(report())
+
+
 def test_a_negative_example_that_passes_is_named_as_one(safe_gate: SafeGate) -> None:
     meant = {"tags": ["negative_example"]}
     write_cases(Path("c.jsonl"), turn("better", assistant=BAD, **meant), turn("became"))
