@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -322,3 +322,14 @@ def selects(tag: Iterable[str], groups: Iterable[str]) -> bool:
     """
     wanted, unwanted = wanted_and_unwanted(tag)
     return (not wanted or not wanted.isdisjoint(groups)) and unwanted.isdisjoint(groups)
+
+
+def turned(before: Collection[str], after: Collection[str]) -> dict[str, str]:
+    """Return the ids of the conversations whose turns are all judged now, each with the id of its last turn.
+
+    >>> turned(["talk", "a"], ["talk@1", "talk@3", "a", "a@1"])
+    {'talk': 'talk@3'}
+    """
+    new = ((one.rpartition("@"), one) for one in after if one not in before)
+    last = {talk: one for (talk, _, turn), one in new if turn.isdecimal()}
+    return {talk: last[talk] for talk in last.keys() & {*before} - {*after}}

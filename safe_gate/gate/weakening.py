@@ -14,7 +14,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from safe_gate.core.case import Case, PackFact, Way, leaves_out_more, selects, wanted_and_unwanted
+from safe_gate.core.case import Case, PackFact, Way, leaves_out_more, selects, turned, wanted_and_unwanted
 from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.evaluators import registry
@@ -266,10 +266,12 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
         compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name, ())
         judges = set[tuple[str, str, str]]()
         places = {one.id: place for place, one in enumerate(now)}  # they may be too many to hold
+        turns = turned({one.id for one in base.cases.get(name, ())}, places)
         for before in base.cases.get(name, ()):
-            if before.id not in places:
+            place = places.get(turns.get(before.id, before.id))
+            if place is None:
                 found.append(Weakening(name, before.id, "", What.DROPPED))
-            elif before != (after := now[places[before.id]]) or are_other:
+            elif before != (after := now[place]) or are_other:
                 found += [Weakening(name, before.id, *way) for way in compared.ways(before, after)]
                 both = before.judges.keys() & after.judges.keys()
                 judges |= {(check, before.judges[check], after.judges[check]) for check in both}
