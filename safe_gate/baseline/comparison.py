@@ -23,7 +23,7 @@ from safe_gate.inputs.disk import HERE
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, number
-from safe_gate.model.report import BaselineFacts, Comparison, Parts, Report
+from safe_gate.model.report import BaselineFacts, Comparison, InputFile, Parts, Report
 from safe_gate.model.results import Recorded
 from safe_gate.scoring import measure, sides
 from safe_gate.scoring.measure import Measurement, ResultSource, Scores, ScoringMethod
@@ -130,13 +130,14 @@ class BaselineRun:
     """A baseline as it was judged, and its outputs judged by the run's rules if it has them.
 
     `scores` are those of a commit's cases with their terms, None for a report. `by_base` has the parts of the
-    run's outputs by the baseline's rules, where these are others.
+    run's outputs by the baseline's rules, where these are others. `inputs` are the files it was read from.
     """
 
     old: ComparedRun
     today: ComparedRun | None = None
     scores: Scores | None = None
     by_base: Parts = field(default_factory=dict)
+    inputs: Sequence[InputFile] = ()
 
     @property
     def cases(self) -> Cases | None:
@@ -175,7 +176,7 @@ def baseline_run(
     read is never a pass.
     """
     if base.report is not None:
-        return BaselineRun(compared_report(base.report))
+        return BaselineRun(compared_report(base.report), inputs=base.report.provenance.inputs)
     there = snapshots.of(base).filtered_like(run)
     try:
         with base.placing():
@@ -214,7 +215,7 @@ def _score_baseline(
         name: measure.measure_part(EVALUATORS[name], theirs, generated_at, ScoringMethod(skips_misfits=True)).part
         for name in again
     }
-    return BaselineRun(old, old._replace(parts=parts), found, by_base)
+    return BaselineRun(old, old._replace(parts=parts), found, by_base, found.inputs)
 
 
 def compare_with_baseline(

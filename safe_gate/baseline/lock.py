@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Container, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from safe_gate.baseline.comparison import BaselineRun
 from safe_gate.baseline.source import Baseline, RunSides
 from safe_gate.core.case import Documents
 from safe_gate.evaluators.registry import parts_of, results_of
@@ -24,7 +25,7 @@ from safe_gate.inputs.commit_files import Clone, FilePath, Missing
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, Stale
+from safe_gate.model.report import Comparison, Fault, InputFile, Lock, Locked, Parts, Recordings, Stale
 from safe_gate.scoring.measure import Scores
 from safe_gate.settings import LOCK_FILE, Settings
 
@@ -125,12 +126,13 @@ def lock_rule(options: Settings) -> str:
 
 
 def find_stale(
-    baseline: Baseline | None, compared: Comparison | None, scores: Scores, run: RunSides
+    baseline: Baseline | None, compared: Comparison | None, past: BaselineRun | None, scores: Scores, run: RunSides
 ) -> Recordings | None:
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
-    `compared` is the comparison with the baseline, if any. Raises CannotJudge for a broken lock, for a recording or
-    source that cannot be read, for `max-age` where the time of the judged commit is not known, and as `lock_rule` does.
+    `compared` is the comparison with the baseline, if any, and `past` what was read of that. Raises CannotJudge for a
+    broken lock, for a recording or source that cannot be read, for `max-age` where the time of the judged commit is not
+    known, and as `lock_rule` does.
     """
     options, on_stale, asked = run.options, run.options.stale_recordings, lock_rule(run.options)
     if not options.recordings or on_stale == "off":
@@ -140,16 +142,18 @@ def find_stale(
     if lock is None and before is None and not asked:
         return None
     judged_at = commit_time(options.max_age)
-    cases = {spelled(path): ids for path, ids in _cases_by_file(scores).items()} if compared and before else {}
+    cases = _cases_by_file(scores.parts, scores.inputs, scores.left_out) if compared and before else {}
+    held = _cases_by_file(past.old.parts, past.inputs, ()) if past and before else {}
     sources = find_sources(options)
     stale = list[Stale]()
     for path, now in sorted(as_they_are(sources).items()):
         entry = lock.recordings.get(path) if lock else None
-        was = gate_rules.entry_before(path, entry.sources, before, sources) if entry and before else None
-        own = cases.get(path)
+        own = cases.get(path, {})
+        origins = {name for name, ids in held.items() for one in own.keys() & ids.keys() if own[one] & ids[one]}
+        was = gate_rules.entry_before(path, entry, before, origins) if entry and before else None
         if unmatched := sources[path].unmatched:
             stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(unmatched)))
-        is_same = own is not None and compared is not None and gate_rules.has_outputs_of_base(own, compared)
+        is_same = compared is not None and gate_rules.has_outputs_of_base(own, compared)
         stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:
             days = age(entry, judged_at)
@@ -174,26 +178,28 @@ def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> 
     return None
 
 
-def _cases_by_file(scores: Scores) -> Mapping[str, Mapping[str, Set[str]]]:
-    """Return for each file of outputs the ids of the cases that have theirs in it, by evaluator.
+def _cases_by_file(
+    parts: Parts, inputs: Sequence[InputFile], left_out: Container[str]
+) -> Mapping[str, Mapping[str, Set[str]]]:
+    """Return for each file of outputs, by its path as `spelled`, the ids of the cases that have theirs in it.
 
-    A file of outputs that lies beside no batch may have those of all. Evaluators are missing whose cases a filter
-    leaves out: the outputs of those may have changed.
+    They are by evaluator. A file of outputs that lies beside no batch may have those of all. Evaluators are missing
+    whose cases a filter leaves out: the outputs of those may have changed.
     """
     found = defaultdict[str, dict[str, Set[str]]](dict)
-    for evaluator, part in parts_of(scores.parts):
+    for evaluator, part in parts_of(parts):
         name, form = evaluator.name, evaluator.input
-        if name in scores.left_out:
+        if name in left_out:
             continue
         ids = defaultdict[str, set[str]](set)
         for one in results_of(part):
             ids[one.place.path].add(one.id)
-        for file in scores.measured[name].inputs:
+        for file in inputs:
             if isinstance(form, Documents) and file.kind == form.outputs_kind:
                 batch = disk.display_path(case_files.batch_of(Path(file.path)))
-                found[file.path][name] = ids.get(batch) or set[str]().union(*ids.values())
-            else:
-                found[file.path][name] = ids[file.path]
+                found[spelled(file.path)][name] = ids.get(batch) or set[str]().union(*ids.values())
+            elif file.kind == form.kind:
+                found[spelled(file.path)][name] = ids[file.path]
     return found
 
 

@@ -234,16 +234,18 @@ ADVICE = {
 }
 
 
-def entry_before(path: str, sources: Collection[str], base: Lock, named: Collection[str]) -> Locked | None:
+def entry_before(path: str, entry: Locked, base: Lock, origins: Collection[str]) -> Locked | None:
     """Return what the base's lock says of a recording, None if it is new.
 
-    A recording that the base's lock does not have may be one that it has by another name: then its `sources` count as
-    they were for those of the base that are no longer `named`.
+    A recording that the base's lock does not have has an `entry` now. Its sources, and its model if it names one, count
+    as they were for its `origins`: the recordings from which its cases come.
     """
-    gone = [one for name, one in base.recordings.items() if name not in named]
-    if path in base.recordings or not gone:
+    before = [one for name, one in base.recordings.items() if name in origins]
+    if path in base.recordings or not before:
         return base.recordings.get(path)
-    return Locked("", "", "", {name: sha for one in gone for name, sha in one.sources.items() if name in sources})
+    known = {name: sha for one in before for name, sha in one.sources.items() if name in entry.sources}
+    model, *others = {one.model for one in before}
+    return Locked("", model if entry.model and not others else "", "", known)
 
 
 def has_outputs_of_base(cases: Mapping[str, Set[str]], compared: Comparison) -> bool:

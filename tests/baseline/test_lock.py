@@ -12,7 +12,7 @@ from tests.support.cases import GOOD, Patch, SafeGate, refused, report, safe_cas
 from tests.support.conversations import talk
 from tests.support.git import commit_here, git
 from tests.support.safe_v0 import asking
-from tests.support.weakening import configure
+from tests.support.weakening import Against, configure
 
 CASES, LOCK, CONFIG = "evals/a.jsonl", "safe-gate.lock.json", "safe.config.json"
 SOURCES = ("prompts/system.md", "prompts/de/system.md", "app/config.json", "app/answer.py", "app/tools/search.py")
@@ -187,6 +187,48 @@ def test_other_bytes_with_the_same_outputs_are_stale(safe_gate: SafeGate, locked
     add(PROMPT)
     safe_gate("lock")
     assert stale(safe_gate, "--baseline", locked) == UNCHANGED
+
+
+@pytest.mark.parametrize("is_report", [False, True])
+@pytest.mark.usefixtures("locked")
+def test_cases_that_move_out_of_a_recording_keep_what_it_was_recorded_from(
+    safe_gate: SafeGate, against: Against, *, is_report: bool
+) -> None:
+    def split(reply: str, *sources: str) -> None:
+        write_cases(Path(CASES), turn("a", assistant=f"{GOOD} What was it like?"))
+        write_cases(Path("evals/b.jsonl"), turn("b", assistant=f"{GOOD} {reply}"), turn("n"))
+        patterns = SETTINGS["recordings"][CASES]
+        named = {"synthesis-cases": ["evals/*.jsonl"], "recordings": {CASES: patterns, "evals/b.jsonl": [*sources]}}
+        configure(SETTINGS | named)
+        safe_gate("lock", "--model", "m-2")
+
+    Path("evals/b.jsonl").unlink()
+    write_cases(Path(CASES), turn("a"), turn("b", assistant=f"{GOOD} "))
+    safe_gate("lock")
+    before = commit_here()
+    safe_gate("run", "--report-dir", "before")
+    against(before)
+    baseline = "before/safe-gate.json" if is_report else before
+    split("", "prompts/**")
+    changed = "has the base's outputs, although its model changed"
+    assert stale(safe_gate, "--baseline", baseline) == [(changed, [])]
+    add(PROMPT)
+    split("", "prompts/**")
+    assert stale(safe_gate, "--baseline", baseline) == [*UNCHANGED, (changed, [])]
+    split("What else?", "prompts/**")
+    assert stale(safe_gate, "--baseline", baseline) == []
+
+
+@pytest.mark.usefixtures("locked")
+def test_a_recording_that_the_base_did_not_lock_may_stay_as_it_is(safe_gate: SafeGate) -> None:
+    write_cases(Path("evals/b.jsonl"), turn("b"))
+    configure(SETTINGS | {"synthesis-cases": ["evals/*.jsonl"]})
+    before = commit_here()
+    patterns = SETTINGS["recordings"][CASES]
+    named = {CASES: patterns, "evals/b.jsonl": ["prompts/**", "README.md"]}
+    configure(SETTINGS | {"synthesis-cases": ["evals/*.jsonl"], "recordings": named})
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", before) == []
 
 
 def test_another_model_with_the_same_outputs_is_stale(safe_gate: SafeGate, locked: str) -> None:
