@@ -116,6 +116,7 @@ def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
         (update.labelled, "Changed under labels, which to check"),
         (update.unjudged, "Changed, so without their old verdicts"),
         (update.unfit, f"No longer valid, as safe-gate validate {file} says"),
+        (sorted(update.unused), "Fields of the recording that an update leaves as they are in the file"),
     ):
         if ids:
             yield f"{words}: {len(ids)} ({console.join_names(ids, _MOST_IDS)})"

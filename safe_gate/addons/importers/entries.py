@@ -209,7 +209,7 @@ class Update:
     `unlike` those with another message than the recording, an error unless the update `is_lenient`. Of the changed
     cases, those with labels are `labelled`: the labels were given to the old reply. Those that lose old verdicts, which
     the recording does not have, are `unjudged`. Those that are not valid any more, such as with marks that quote the
-    old reply, are `unfit`.
+    old reply, are `unfit`. `unused` are the fields of the recording that a case lacks, or has with another value.
     """
 
     request: Request
@@ -222,6 +222,7 @@ class Update:
     labelled: list[str] = field(default_factory=list)
     unjudged: list[str] = field(default_factory=list)
     unfit: list[str] = field(default_factory=list)
+    unused: set[str] = field(default_factory=set)
     problems: Problems = field(default_factory=Problems)
 
     def lines(self, path: Path) -> Iterator[str]:
@@ -273,6 +274,9 @@ class Update:
                 self.problems.add(Problem(place, words, id_))
             return text
         self.known += 1
+        own = {**case.get("messages", ({},))[-1], **case}  # the last message may hold the labels
+        used = {self.request.key, "user", "assistant", "output", "messages", _VERDICTS}
+        self.unused |= {name for name in entry.keys() - used if entry[name] != own.get(name)}
         other: dict[Keys, Any] = {
             path: after for (path, before), (_, after) in zip(old, new, strict=True) if before != after
         }

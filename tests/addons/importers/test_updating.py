@@ -36,6 +36,7 @@ def test_replies_of_known_ids_change_and_nothing_else(safe_gate: SafeGate) -> No
     Path("cases.jsonl").write_bytes(KEPT.encode())
     recorded(("b", "Ho", "same"), ("new", "x", "y"), ("a", "Hi", 'Neu: "\u00e9"\n'))
     told = ["New, not in the file: 1 (new)", "Gone from the recording, so with their old replies: 1 (gone)"]
+    told.append("Fields of the recording that an update leaves as they are in the file: 1 (x_new)")
     for changed in (1, 0):
         assert updated(safe_gate) == [f"Updated: cases.jsonl, {changed} of 3 cases changed", *told]
         assert Path("cases.jsonl").read_bytes().decode() == KEPT.replace('"Old."', r'"Neu: \"\u00e9\"\n"')
@@ -65,6 +66,23 @@ def test_labels_and_marks_of_the_old_reply_are_named(safe_gate: SafeGate) -> Non
     write("cases.jsonl", {"id": "a", "messages": [*EARLIER[:1], EARLIER[1] | label, *TURNS], "turns": "all"})
     write("in.jsonl", {"id": "a", "messages": [*EARLIER, TURNS[0], TURNS[1] | {"content": "It is lost."}]})
     assert "Changed under labels, which to check: 1 (a)" in updated(safe_gate)
+
+
+@pytest.mark.parametrize("is_in_message", [False, True])
+def test_other_fields_of_the_recording_are_named_if_they_differ(safe_gate: SafeGate, *, is_in_message: bool) -> None:
+    label, other = {"expected": {"topic_pivot": True}}, {"expected": {"topic_pivot": False}}
+    case: dict[str, Any] = {"id": "a", "user": "Hi", "assistant": "Hello.", "tags": ["t"], "notes": "kept"} | label
+    if is_in_message:
+        del case["user"], case["assistant"], case["expected"]
+        case["messages"] = [TURNS[0], TURNS[1] | label]
+    write("cases.jsonl", case)
+    rest = {"tags": ["t"], "notes": "checked by kim", "must_contain": ["o"]}
+    for recorded_label, named in ((label, "2 (must_contain, notes)"), (other, "3 (expected, must_contain, notes)")):
+        last = {"messages": [TURNS[0], TURNS[1] | recorded_label]} if is_in_message else recorded_label
+        write("in.jsonl", case | rest | last)
+        told = updated(safe_gate)[1:]
+        assert told == [f"Fields of the recording that an update leaves as they are in the file: {named}"]
+        assert values("cases.jsonl") == [case]
 
 
 def test_verdicts_come_with_the_reply_that_they_are_of(safe_gate: SafeGate) -> None:
