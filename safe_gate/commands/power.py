@@ -30,8 +30,7 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Show what a number of cases can detect. Returns 0 or 3."""
     options, word = call.options(), call.arguments["cases"]
-    counts = _count_cases(options) if word is None else {"": _parse_count(word)}
-    grouped = bool(options.cluster_key) and word is None
+    counts, grouped = _count_cases(options) if word is None else ({"": _parse_count(word)}, False)
     call.effects.out(foresight(counts, options.significance, options.max_regressions, grouped=grouped))
     return 0
 
@@ -43,15 +42,25 @@ def _parse_count(word: str) -> int:
     return int(word)
 
 
-def _count_cases(options: Settings) -> dict[str, int]:
-    """Return how many cases each evaluator that has inputs would score. Raises CannotJudge."""
-    scores = measure.measure_all(sides.take_snapshot(options), "", measure.ScoringMethod(source=measure.score_none))
+def _count_cases(options: Settings) -> tuple[dict[str, int], bool]:
+    """Return how many cases each evaluator that has inputs would score, and whether cases share a cluster.
+
+    Raises CannotJudge.
+    """
+    how = measure.ScoringMethod(source=measure.score_none, case_terms=True)
+    scores = measure.measure_all(sides.take_snapshot(options), "", how)
     if not scores.measured:
         expected = "a number of cases, such as safe-gate power 100, or the files of a run"
         raise CannotJudge.at("safe-gate power", f"has no cases to count; expected {expected}", Code.NO_INPUT)
     if scores.problems:
         raise CannotJudge(*scores.problems)
-    return {name: one.cases for name, one in scores.measured.items()}
+    clusters = [
+        cluster
+        for own in scores.measured.values()
+        for one in own.case_terms
+        if one.asks and one.id not in own.left_out and (cluster := one.asks["cluster"])
+    ]
+    return {name: one.cases for name, one in scores.measured.items()}, len({*clusters}) < len(clusters)
 
 
 _FIXED = {"no case": 0.0, "2% of cases": 0.02, "5% of cases": 0.05}
@@ -63,8 +72,8 @@ _SEEN = (
     " cases of a metric. With several metrics, Holm's correction detects less."
 )
 _GROUPED = (
-    "Cases are counted one by one here. But cluster-key is set, so a comparison counts groups of them. There are"
-    " fewer groups than cases, so it detects less."
+    "Cases are counted one by one here. But a comparison counts the turns of a conversation, or cases with one value"
+    " of cluster-key, as one unit. There are fewer units than cases, so it detects less."
 )
 _FALSE_ALARMS = (
     "False alarms: how many changes fail although they make nothing worse on average. Each case newly fails with a"

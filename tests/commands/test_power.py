@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import Patch, Ran, SafeGate, refused, safe_case, turn, write_batch, write_cases
+from tests.support.conversations import talk
 
 OF_A_HUNDRED = """\
 ┌─────────────────────────────────────────────────┬─────────────────────┐
@@ -50,12 +51,17 @@ def test_it_counts_the_cases_that_a_run_would_read(safe_gate: SafeGate) -> None:
     assert found["smallest drop seen, no case fixed"] == ["21.4%", "none"]
     assert found["false alarms of a real drop"] == ["0.4%", "0.0%"]
     assert "Synthesis is too small to detect any drop; smallest" in ran.out
-    assert "groups of them" not in ran.out
+    assert "one unit" not in ran.out
     assert figures(safe_gate("power", "50"))[""] == ["This set, 50 cases"]
     Path("safe.config.json").write_text('{"cluster-key": "x_topic"}', "utf-8")
-    said = "Cases are counted one by one here. But cluster-key is set, so a comparison counts groups of them"
+    said = "Cases are counted one by one here. But a comparison counts the turns of a conversation, or cases with one"
     assert said in " ".join(safe_gate("power", "--cases", "c.jsonl").out.split())
     assert safe_gate("power", "100").out == OF_A_HUNDRED
+    write_cases(Path("t.jsonl"), talk("d", "Hi.", "I see.", "Yes.", "I see.", tags=["long"]), turn("t"))
+    for turns, tag, is_said in (("last", "long", False), ("all", "long", True), ("all", "!long", False)):
+        Path("safe.config.json").write_text(f'{{"turns": "{turns}"}}', "utf-8")
+        ran = safe_gate("power", "--cases", "t.jsonl", "--tag", tag)
+        assert (ran.code, said in " ".join(ran.out.split())) == (0, is_said)
 
 
 def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: Patch) -> None:
