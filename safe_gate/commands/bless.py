@@ -13,6 +13,7 @@ from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import quote
 from safe_gate.evaluators.registry import parts_of
+from safe_gate.evaluators.replies import naming_sentence
 from safe_gate.gate.comparison import Guards
 from safe_gate.gate.stored import read_report, report_json, with_streams
 from safe_gate.gate.waivers import Waivable, not_waivable_sentence, waivable, why_unfit
@@ -50,6 +51,9 @@ COMMAND = Command(
         "report_dir": "The folder of the report to approve.",
     },
 )
+
+
+_EXPIRED = "an expired waiver, which stays as it is; set a later day in the file"
 
 
 def main(call: Call) -> int:
@@ -103,7 +107,7 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
 
 def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject, str]:
     """Return the waivers of `target` with one for each failure, and why they are refused; print the new ones."""
-    (failures, lost), ids = waivable(report), call.arguments["ids"]
+    (failures, lost), ids, today = waivable(report), call.arguments["ids"], call.effects.generated_at[:10]
     known = checked.read_waivers(target) if disk.exists(Path(target)) else None
     content: JsonObject = known[1] if known else {"waivers": []}
     there, failed = Waiver.listed(content), {one.case_id for one in failures}
@@ -114,10 +118,13 @@ def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) ->
     if rows := tuple((Untrusted(one.case_id), one.name) for one in new):
         call.effects.out(console.table_text(Table(("Case", "Fails by"), "<<", rows)))
     sentences = [(f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",), *not_waivable_sentence(lost)]
+    kept = failures & {Waivable.of(one) for one in there if one.expires < today}
+    old = sorted({one.case_id for one in kept if not ids or one.case_id in ids})
+    sentences += naming_sentence(len(old), "case has", "cases have", _EXPIRED, old)
     call.effects.out("\n".join(map(quote_phrase, sentences)))
     missing = [f"--{name}" for name in ("reason", "owner", "expires") if name not in signed]
     if new and missing:
         return content, f"a waiver needs {enumerated(missing)}"
-    if new and signed["expires"] < (today := call.effects.generated_at[:10]):
+    if new and signed["expires"] < today:
         raise CannotJudge.at("--expires", f"is before today; expected {today} or later", Code.USAGE)
     return Waiver.joined(content, [Waiver(*one, **signed) for one in new]), ""
