@@ -6,9 +6,11 @@ results, laxer rules, or missing or grouped cases.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from safe_gate.baseline import comparison, source
@@ -85,6 +87,8 @@ def weakened_since(
     `run` are the run's own settings and files. `left_out` comes first.
     """
     kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
+    if before.settings.get("recordings"):
+        before = before._replace(settings={**before.settings, "recordings": _recordings_now(before, head)})
     found = weakening.section(
         [
             *left_out,
@@ -100,6 +104,31 @@ def weakened_since(
     )
     uncompared = tuple(name for name, cases in head.cases.items() if len(cases) and not before.cases.get(name))
     return replace(found, without_baseline=uncompared)
+
+
+def _recordings_now(before: Terms, head: Terms) -> Mapping[str, Sequence[str]]:
+    """Return the sources of the base's recordings by the recordings or files that have their cases in the head.
+
+    So a renamed recording drops no source, but one whose cases move to a file without sources does.
+    """
+
+    def held(recording: str) -> Set[str]:
+        return {disk.display_path(path) for path in (Path(recording), case_files.batch_of(Path(recording)))}
+
+    own = head.settings.get("recordings", {})
+    names = {file: recording for recording in own for file in held(recording)}
+    files = {(name, one.id): one.file for name, cases in head.cases.items() for one in cases}
+    now, found = defaultdict[str, set[str]](set), defaultdict[str, dict[str, None]](dict)
+    for name, cases in before.cases.items():
+        for one in cases:
+            if file := files.get((name, one.id)):
+                now[one.file].add(file)
+    for recording, sources in before.settings["recordings"].items():
+        there = held(recording)
+        for file in set[str]().union(*(now[one] for one in there)) or {recording}:
+            is_kept = file in there and recording in own
+            found[recording if is_kept else names.get(file, file)].update(dict.fromkeys(sources))
+    return {recording: tuple(sources) for recording, sources in found.items()}
 
 
 def _terms_of_report(report: Report) -> Terms:

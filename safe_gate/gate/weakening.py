@@ -39,7 +39,7 @@ class CaseTerms(NamedTuple):
 
     The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
     If only the digest is known, `excuses` are the groups of a case that is meant to fail. `judges` are those of
-    recorded verdicts, by check.
+    recorded verdicts, by check, and `file` is where the case stands.
     """
 
     id: str
@@ -47,12 +47,13 @@ class CaseTerms(NamedTuple):
     asks: JsonObject | None
     excuses: Sequence[str] = ()
     judges: Mapping[str, str] = {}
+    file: str = ""
 
     @classmethod
     def of(cls, case: Case) -> CaseTerms:
         """Return the terms of a case."""
         asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
-        return cls(case.id, case.digests()["case"], asks, judges=case.judges())
+        return cls(case.id, case.digests()["case"], asks, judges=case.judges(), file=case.place.path)
 
 
 Cases = Mapping[str, Sequence[CaseTerms]]

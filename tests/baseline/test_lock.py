@@ -365,6 +365,49 @@ def test_a_laxer_rule_weakens_the_gate(safe_gate: SafeGate, laxer: dict[str, obj
     assert {one["id"] for one in report()["weakened"]["findings"]} == {*laxer}
 
 
+def dropped(safe_gate: SafeGate, before: str) -> list[str]:
+    """Return the sources by recording that the change drops, as the report names them."""
+    safe_gate("run", "--baseline", before, "--stale-recordings", "off")
+    return [one["field"] for one in report()["weakened"]["findings"] if one["id"] == "recordings"]
+
+
+@pytest.mark.usefixtures("locked")
+def test_a_renamed_recording_drops_no_source(safe_gate: SafeGate) -> None:
+    case = safe_case("v")
+    outputs = json.dumps({"test_id": "v", "output": case.pop("output")})
+    write_batch(Path("evals/v.json"), case)
+    add("evals/v.outputs.jsonl", outputs)
+    named = SETTINGS["recordings"] | {"evals/v.outputs.jsonl": ["prompts/**"]}
+    configure(SETTINGS | {"safe-batch": ["evals/v.json"], "recordings": named})
+    before = commit_here()
+    Path("evals").rename("qa")
+    text = Path(CONFIG).read_text("utf-8").replace("evals/", "qa/")
+    Path(CONFIG).write_text(text, "utf-8")
+    assert dropped(safe_gate, before) == []
+    Path(CONFIG).write_text(
+        text.replace('"qa/v.outputs.jsonl": ["prompts/**"]', '"README.md": ["prompts/**"]'), "utf-8"
+    )
+    assert dropped(safe_gate, before) == ["qa/v.json.prompts/**"]
+
+
+@pytest.mark.usefixtures("locked")
+def test_cases_that_move_out_of_their_recording_drop_its_sources(safe_gate: SafeGate) -> None:
+    Path("evals/b.jsonl").unlink()
+    write_cases(Path(CASES), turn("a"), turn("b"))
+    configure(SETTINGS | {"synthesis-cases": ["evals/*.jsonl"]})
+    before = commit_here()
+    write_cases(Path(CASES), turn("a"))
+    write_cases(Path("evals/b.jsonl"), turn("b"))
+    sources = SETTINGS["recordings"][CASES]
+    assert dropped(safe_gate, before) == [f"evals/b.jsonl.{one}" for one in sorted(sources)]
+    configure(SETTINGS | {"synthesis-cases": ["evals/*.jsonl"], "recordings": {"evals/b.jsonl": sources[1:]}})
+    assert dropped(safe_gate, before) == [f"{CASES}.{one}" for one in sorted(sources)] + [f"evals/b.jsonl.{sources[0]}"]
+    write_cases(Path(CASES))
+    write_cases(Path("evals/b.jsonl"), turn("a"), turn("b"))
+    configure(SETTINGS | {"synthesis-cases": ["evals/b.jsonl"], "recordings": {"./evals/b.jsonl": sources}})
+    assert dropped(safe_gate, before) == []
+
+
 # --- the command and its file -------------------------------------------------------------------
 
 
