@@ -319,8 +319,11 @@ class RuleHit(NamedTuple):
 
 
 def _hedged(words: Sequence[str], hit: RuleHit, hedges: Iterable[RuleHit]) -> RuleHit:
-    """Return a match, cancelled if a hedge leaves it open: before it in its statement, or right beside its clause."""
-    if hit.by or hit.rule.group not in HEDGED:
+    """Return a match, cancelled if a hedge leaves it open: before it in its statement, or right beside its clause.
+
+    A team's rule has its own conditions alone.
+    """
+    if hit.by or hit.rule.is_own or hit.rule.group not in HEDGED:
         return hit
     first, end = _statement_start(words, hit.clause, hit.start), clause_end(words, hit.end)
     for one in hedges:
