@@ -243,14 +243,18 @@ class Book:
         openers = [hit for hit in found if hit.rule.group == OPENER and not hit.by]
         if not openers:
             return found
-        bare = [*words]
+        bare, gone = [*words], set[int]()
         for hit in openers:
-            bare[hit.start : hit.end] = [","] * (hit.end - hit.start)
+            is_aside = words[hit.start] in BOUNDARY  # ", of course,"; a comma stands for another one
+            bare[hit.end - 1] = ","
+            gone.update(range(hit.start, hit.end - (not is_aside)))
+        kept = [at for at in range(len(words)) if at not in gone]
         hits = {hit[:3]: hit for hit in found}
-        for hit in self._hits(tuple(bare)):
-            known = hits.get(hit[:3])
+        for hit in self._hits(tuple(map(bare.__getitem__, kept))):
+            place = hit.rule, kept[hit.start], kept[hit.end - 1] + 1
+            known = hits.get(place)
             if not hit.by and (known is None or known.by):
-                hits[hit[:3]] = hit._replace(clause=clause_start(words, hit.start))
+                hits[place] = RuleHit(*place, clause_start(words, place[1]))
         return sorted(hits.values(), key=itemgetter(1))
 
     def _hits(self, words: tuple[str, ...]) -> Sequence[RuleHit]:
