@@ -245,7 +245,7 @@ class Book:
             return found
         bare, gone = [*words], set[int]()
         for hit in openers:
-            is_aside = words[hit.start] in BOUNDARY  # ", of course,"; a comma stands for another one
+            is_aside = words[hit.start] in BOUNDARY or hit.end - hit.start == 1  # ", of course,"; "eventually"
             bare[hit.end - 1] = ","
             gone.update(range(hit.start, hit.end - (not is_aside)))
         kept = [at for at in range(len(words)) if at not in gone]
