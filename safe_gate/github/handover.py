@@ -57,6 +57,8 @@ def read(path: Path) -> HandOver:
     name = disk.display_path(path)
     if not disk.exists(path):
         raise CannotJudge(Problem(Place(name), _MISSING, code=Code.UNREADABLE_FILE))
+    if words := too_long(path):
+        raise CannotJudge(Problem(Place(name), words))
     try:
         content: JsonObject = checked.read_document(path, "publication")
         if faults := checked.load_schema("report").faults(content["report"]):
@@ -76,6 +78,12 @@ def read(path: Path) -> HandOver:
 _VERSIONS = ("publication", "report.schema_version")
 _OTHER = "was made by another version of safe-gate; use the same version in both workflows"
 _MISSING = "is missing; download the run's artifact into report-dir"
+
+
+def too_long(path: Path) -> str:
+    """Return why `publish` refuses a file for its size, or nothing."""
+    words = f"is longer than {disk.WHOLE_FILE} bytes, the most that publish reads; divide the cases among several gates"
+    return words if path.is_file() and path.stat().st_size > disk.WHOLE_FILE else ""
 
 
 def _judged_again(report: Report, name: str) -> Report:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import Patch, SafeGate
-from tests.support.github import COMMENTS, HEAD, PULL_REQUEST, Answer, GitHub, InActions
+from tests.support.github import COMMENTS, HEAD, PULL_REQUEST, Answer, Gate, GitHub, InActions
 from tests.support.handover import FILE, FORBIDDEN, Publish, Untrusted, edit
 from tests.support.workflow_run import OTHER
 
@@ -96,10 +96,12 @@ def test_a_file_that_is_none_is_refused(publish: Publish, github: GitHub, conten
     assert (published.status, published.outputs["verdict"]) == ("failed", "error")
 
 
-def test_a_file_too_large_is_refused(untrusted: Untrusted, publish: Publish, monkeypatch: Patch) -> None:
-    untrusted()
+def test_a_file_too_large_is_refused(gate: Gate, publish: Publish, monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.inputs.disk.WHOLE_FILE", 100)
-    assert "is longer than 100 bytes" in publish().log
+    words = f"{FILE} is longer than 100 bytes, the most that publish reads; divide the cases among several gates"
+    step = gate("fail", "--comment", "never", GITHUB_RUN_ID="77")
+    assert [words in one for one in step.warnings] == [True]
+    assert words.replace(f"{FILE} ", f"{FILE}: ") in publish().log
 
 
 NO_RUN = "does not name the run that started this workflow; expected a workflow_run event"
