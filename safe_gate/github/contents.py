@@ -51,6 +51,9 @@ class Contents:
             branch = None if _WRITTEN_OUT.match(ref) else self._branch(ref)
             return branch or self._commit(ref)
         except ApiError as error:
+            name = ref.removeprefix("origin/")
+            if name != ref and error.refusal is Refusal.INVALID:
+                raise Missing(f"no branch has this name; write {name} without origin/") from None
             raise _missing(error) from None
 
     def entries(self, commit: str) -> Iterator[Entry]:

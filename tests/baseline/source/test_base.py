@@ -199,7 +199,7 @@ FETCH = "fetch the whole commit into the clone (actions/checkout with fetch-dept
         (("--depth=1",), FETCH),
         (("--filter=blob:none",), FETCH),
         (("no git",), "base: depends on the parents of commit "),
-        (("no git",), "contents: read); install git, and if the clone lacks the commit, fetch"),
+        (("no git",), "contents: read); let the run reach GitHub, or install git (instead of the Docker action"),
     ],
 )
 def test_where_the_base_is_missing_there_is_advice(

@@ -61,6 +61,10 @@ def test_a_ref_that_only_a_clone_can_resolve_is_not_requested_from_github(there:
     assert github.requests == []
 
 
+def test_a_branch_of_a_remote_is_named_as_github_calls_it(there: Open) -> None:
+    assert "GitHub: no branch has this name; write main without origin/)" in refusal(there("origin/main"))
+
+
 def tree(entry: Any = None, **fields: Any) -> Answer:
     found = {"path": "x", "mode": "100644", "sha": "0" * 40, "size": 1} | fields if entry is None else entry
     return ok({"tree": [found], "truncated": False})
