@@ -30,7 +30,7 @@ _STARTER = Path(__file__).parent / "starter"
 
 _PLATFORMS = {"github": "GitHub", "gitlab": "GitLab"}
 _MOVES = {
-    "github": "Move .github/workflows/safe-gate.yml to the top of the repository and set its input config to",
+    "github": "Move {} to the top of the repository and set its input config to",
     "gitlab": "Move .gitlab-ci.yml and .gitlab to the top of the repository and give safe-gate run the flag --config",
 }
 _WRITTEN_CONFIG = "safe-gate.config.json"
@@ -48,7 +48,7 @@ def main(call: Call) -> int:
     """
     effects, is_dry = call.effects, call.arguments["dry_run"]
     platforms, folder = _platforms()
-    wanted = _wanted(platforms)
+    wanted = _wanted(platforms, workflow := _workflow(folder))
     kept = {path: reason for path in wanted if (reason := _why_kept(path))}
     added = {path: text for path, text in wanted.items() if path not in kept}
     if path := next(filter(disk.leaves_workspace, added), None):
@@ -64,7 +64,7 @@ def main(call: Call) -> int:
     for path, reason in kept.items():
         effects.out(f"Left alone: {path.as_posix()} ({reason})")
     to_add = [*_advice(kept)]
-    for line in (*to_add, *_where(platforms, folder)):
+    for line in (*to_add, *_where(platforms, folder, workflow)):
         effects.out(line)
     first = "" if to_add else "safe-gate run judges the samples; "
     step = "evals/README.md says how to record your own answers"
@@ -83,12 +83,19 @@ def _platforms() -> tuple[list[str], str]:
     return [name for name, sign in signs.items() if os.path.lexists(sign) or is_host[name]], folder
 
 
-def _wanted(platforms: list[str]) -> Mapping[Path, str]:
+def _workflow(folder: str) -> Path:
+    """Return the workflow of a folder of the clone: two folders need two."""
+    return _WORKFLOWS / ("-".join(("safe-gate", *re.findall(r"[\w.]+", folder))) + ".yml")
+
+
+def _wanted(platforms: list[str], workflow: Path) -> Mapping[Path, str]:
     """Return the files for a repository on some platforms: their texts by path."""
     wanted = {_SCHEMA: checked.schema_folder().joinpath("config.schema.json").read_text("utf-8"), **_IGNORES_REPORTS}
     for folder in (_STARTER / name for name in ("any", *platforms)):
         found = (file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
         wanted |= {file.relative_to(folder): file.read_text("utf-8") for file in found}
+    if text := wanted.pop(_WORKFLOWS / "safe-gate.yml", ""):
+        wanted[workflow] = text.replace("name: safe-gate\n", f"name: {workflow.stem}\n")
     return dict(sorted(wanted.items()))
 
 
@@ -133,7 +140,7 @@ def _config() -> str:
     return next((name for name in CONFIG_FILES if os.path.lexists(name)), _WRITTEN_CONFIG)
 
 
-def _where(platforms: list[str], folder: str) -> Iterator[str]:
+def _where(platforms: list[str], folder: str, workflow: Path) -> Iterator[str]:
     """Yield what is left to do if no workflow is written, or one where the platform does not read it."""
     if not platforms:
         how = "add the git remote on GitHub or GitLab, or create the folder .github"
@@ -141,4 +148,5 @@ def _where(platforms: list[str], folder: str) -> Iterator[str]:
     elif folder:
         config = console.path_text(folder + _config())
         for name in platforms:
-            yield f"{_MOVES[name]} {config}, because the working folder is not the top of the repository"
+            move = _MOVES[name].format(workflow.as_posix())
+            yield f"{move} {config}, because the working folder is not the top of the repository"

@@ -173,6 +173,9 @@ def test_a_folder_inside_the_repository_names_its_config(safe_gate: SafeGate, mo
     with monkeypatch.context() as within:
         within.chdir("app")
         out = safe_gate("init").out
+    workflow = ".github/workflows/safe-gate-app.yml"
+    assert f"\nMove {workflow} to the top of the repository" in out
+    assert yaml.safe_load(Path("app", workflow).read_text("utf-8"))["name"] == "safe-gate-app"
     why = "because the working folder is not the top of the repository"
     assert f"set its input config to app/safe-gate.config.json, {why}\n" in out
     assert f"flag --config app/safe-gate.config.json, {why}\n" in out
