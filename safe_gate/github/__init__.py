@@ -179,7 +179,7 @@ def context(environ: Mapping[str, str]) -> Context:
         subject=subject,
         repository=environ.get("GITHUB_REPOSITORY", ""),
         run=WorkflowRun(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
-        workflow=environ.get("GITHUB_WORKFLOW", ""),
+        workflow=_workflow(environ.get("GITHUB_WORKFLOW_REF"), environ.get("GITHUB_WORKFLOW")),
         job=environ.get("GITHUB_JOB", ""),
         api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
         server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
@@ -236,9 +236,14 @@ def _subject_of_run(event: Mapping[str, Any]) -> Subject:
         base_sha=_sha(value_at(pull, "base", "sha")),
         head_label=f"{owner}:{branch}" if owner and branch else "",
         trigger=WorkflowRun(_whole(run("id")), _whole(run("run_attempt"))),
-        trigger_workflow=_text(value_at(event, "workflow", "name")),
+        trigger_workflow=_workflow(value_at(event, "workflow", "path"), value_at(event, "workflow", "name")),
         trigger_event=_text(run("event")),
     )
+
+
+def _workflow(path: Any, name: Any) -> str:
+    """Return the name of a workflow's file, which no other has, or its own name where the file is not known."""
+    return _text(path).partition("@")[0].rpartition("/")[2] or _text(name)
 
 
 def _is_from_fork(event: Mapping[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from tests.support.cases import Patch
 from tests.support.github import BOT, COMMENTS, HEAD, ONE_COMMENT, PERSONAL, TOKEN, Answer, Gate, GitHub, Step, says
 
 
-def marker(gate: str = "evals/gate") -> str:
+def marker(gate: str = "evals.yml/gate") -> str:
     """Return the hidden line of an earlier comment."""
     return f"<!-- safe-gate gate={gate} head={HEAD} run=99.1 result=0123456789abcdef text= -->"
 
@@ -21,7 +21,7 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     (comment,) = github.comments
     assert (step.status, step.outputs["comment-url"], step.warnings) == ("created", comment["html_url"], [])
     line, _, body = comment["body"].partition("\n")
-    assert re.fullmatch(rf"<!-- safe-gate gate=evals/gate head={HEAD} run=100\.1 result=\w+ text=\w+ -->", line)
+    assert re.fullmatch(rf"<!-- safe-gate gate=evals\.yml/gate head={HEAD} run=100\.1 result=\w+ text=\w+ -->", line)
     assert body == step.summary
     assert step.summary.startswith("### ❌ SAFE Gate")
     listing = ("GET", f"{COMMENTS}?per_page=100")

@@ -306,6 +306,7 @@ def in_actions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, github: GitHub) 
         environ = {"ACTIONS": "true", "API_URL": github.url, "SERVER_URL": "https://github.com"}
         environ |= {"REPOSITORY": REPOSITORY, "SHA": "0" * 40, "EVENT_NAME": event, "EVENT_PATH": str(event_file)}
         environ |= {"OUTPUT": str(tmp_path / "output"), "STEP_SUMMARY": str(tmp_path / "summary")}
+        environ |= {"WORKFLOW_REF": f"{REPOSITORY}/.github/workflows/evals.yml@refs/pull/2/merge"}
         environ |= {"WORKFLOW": "evals", "JOB": "gate", "RUN_ID": "100", "RUN_ATTEMPT": "1"}
         of_runner = {f"GITHUB_{name}": value for name, value in environ.items()}
         for name, value in (of_runner | {"INPUT_GITHUB-TOKEN": TOKEN} | changed).items():

@@ -19,7 +19,8 @@ def workflow_run(pulls: list[dict[str, Any]] | None = None, **run: Any) -> dict[
         "pull_requests": pulls or [],
         "head_repository": {"id": 186853002, "full_name": REPOSITORY, "owner": {"login": "Codertocat"}},
     }
-    return {"action": "completed", "repository": HERE, "workflow": {"name": "evals"}, "workflow_run": facts | run}
+    workflow = {"name": "evals", "path": ".github/workflows/evals.yml"}
+    return {"action": "completed", "repository": HERE, "workflow": workflow, "workflow_run": facts | run}
 
 
 LISTED = {"number": 2, "head": {"sha": HEAD}, "base": {"sha": BASE, "repo": {"id": 186853002}}}

@@ -22,7 +22,7 @@ def test_a_trusted_run_posts_the_comment_that_the_untrusted_one_would_have(
     assert (published.code, published.status, published.outputs["comment-url"]) == (0, "created", comment["html_url"])
     assert published.outputs["verdict"] == "fail"
     assert comment["body"] == json.loads(FILE.read_text("utf-8"))["body"]
-    assert comment["body"].startswith(f"<!-- safe-gate gate=evals/{gate_id} head={HEAD} run=77.1 ")
+    assert comment["body"].startswith(f"<!-- safe-gate gate=evals.yml/{gate_id} head={HEAD} run=77.1 ")
     assert f"### ❌ SAFE Gate{named} failed" in comment["body"]
     assert len(github.requests) == 4
     assert publish().status == "unchanged"
