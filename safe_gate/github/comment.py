@@ -23,14 +23,14 @@ _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200
 _MARKER = re.compile(
     r"<!-- safe-gate gate=(?P<gate>\S*) head=(?P<head>\S*) run=(?P<id>\d{1,18})\.(?P<attempt>\d{1,18})"
-    r" result=(?P<result>\w*) text=(?P<text>\w*) -->\n?"
+    r" result=(?P<result>\w*) text=(?P<text>\w*)(?P<pull> pull)? -->\n?"
 )
 
 
 class Marker(NamedTuple):
     """What a comment is about: the gate, the commit, the run, a digest of the result.
 
-    `text` is a digest of the text below, so that an edit shows.
+    `text` is a digest of the text below, so that an edit shows. `pull` is whether the run's event was a pull request's.
     """
 
     gate: str
@@ -38,6 +38,7 @@ class Marker(NamedTuple):
     run: WorkflowRun
     result: str
     text: str = ""
+    pull: bool = False
 
     @classmethod
     def read(cls, body: str) -> Marker | None:
@@ -46,12 +47,19 @@ class Marker(NamedTuple):
         if found is None:
             return None
         run = WorkflowRun(int(found["id"]), int(found["attempt"]))
-        return cls(found["gate"], found["head"], run, found["result"], found["text"])
+        return cls(found["gate"], found["head"], run, found["result"], found["text"], bool(found["pull"]))
 
     def line(self) -> str:
         """Return the hidden line, which can be read back and holds nothing that could end an HTML comment."""
         facts = f"gate={self.gate} head={self.head} run={self.run.id}.{self.run.attempt}"
-        return f"<!-- safe-gate {facts} result={self.result} text={self.text} -->"
+        return f"<!-- safe-gate {facts} result={self.result} text={self.text}{' pull' * self.pull} -->"
+
+    def yields_to(self, other: Marker) -> bool:
+        """Return whether another run outranks this one: a newer one, but at the same commit that of a pull request.
+
+        An event of another kind has another base commit, or none.
+        """
+        return self.run < other.run if self.head != other.head or self.pull == other.pull else other.pull
 
     def above(self, text: str) -> str:
         """Return a comment's body: a text under its marker."""
@@ -206,7 +214,7 @@ class _Thread(NamedTuple):
         """Update the oldest of our comments, then delete its duplicates: one may be the newest if the update fails."""
         latest, marker = max(ours, key=lambda comment: comment.marker.run), self.draft.marker
         kept, *twins = ours
-        if marker.run != NO_RUN and latest.marker.run > marker.run:
+        if marker.run != NO_RUN and marker.yields_to(latest.marker):
             return Posted("skipped-outdated", latest.url)
         is_of_this_run = latest.marker.run == marker.run != NO_RUN
         if is_of_this_run and latest.marker.result != marker.result:  # a gate has one result in a run
@@ -219,15 +227,16 @@ class _Thread(NamedTuple):
     def _rewrite(self, kept: _Comment) -> Posted:
         """Replace a comment's text with that of the draft, unless it says the same."""
         draft, path, same = self.draft, f"{self.issues}/comments/{kept.id}", kept.says(self.draft)
-        if same and draft.marker.run <= kept.marker.run:
+        if same and not kept.marker.yields_to(draft.marker):
             return Posted("unchanged", kept.url)
         if same:  # otherwise a run between the two could overwrite it
-            draft = replace(draft, marker=kept.marker._replace(run=draft.marker.run), bodies=(kept.text(),))
+            marker = kept.marker._replace(run=draft.marker.run, pull=draft.marker.pull)
+            draft = replace(draft, marker=marker, bodies=(kept.text(),))
         answer = self._write("PATCH", path, draft)
         with suppress(ApiError):  # it was written despite the error
             body = self.api.call("GET", path).get("body")
             now = Marker.read(body) if isinstance(body, str) else None
-            if now and now.run < draft.marker.run:  # an older run had read the comment before, and has overwritten it
+            if now and now.yields_to(draft.marker):  # an older run had read the comment before, and has overwritten it
                 answer = self._write("PATCH", path, draft)
         return Posted("unchanged" if same else "updated", _required(answer, "html_url"))
 

@@ -16,6 +16,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.github import (
     HAND_OVER,
     NO_RUN,
+    OF_A_HEAD,
     Api,
     ApiError,
     Context,
@@ -279,6 +280,7 @@ def _draft(
         head=context.head_sha,
         run=context.run,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
+        pull=(context.subject.trigger_event or context.event) in (*OF_A_HEAD, "pull_request_target"),
     )
     bodies = tuple(markdown.scorecards_by_length(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
     return comment.Draft(marker, bodies, mode, view.report.verdict is Verdict.PASS)

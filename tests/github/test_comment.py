@@ -117,6 +117,23 @@ def test_only_a_newer_run_overwrites(gate: Gate, github: GitHub, run: str, *, is
         assert (step.status, bodies(github), github.writes) == ("skipped-outdated", before, ["POST"])
 
 
+@pytest.mark.parametrize("event", ["push", "workflow_dispatch"])
+@pytest.mark.parametrize("verdict", ["pass", "fail"])
+def test_at_one_commit_a_pull_requests_run_outranks_those_without_its_base(
+    gate: Gate, github: GitHub, event: str, verdict: str
+) -> None:
+    other: dict[str, Any] = {"event": event, "payload": {"before": "0" * 40, "after": HEAD}, "GITHUB_SHA": HEAD}
+    assert gate(verdict, **other, GITHUB_RUN_ID="102").status == "created"
+    assert gate("fail", GITHUB_RUN_ID="101").status == ("updated" if verdict == "pass" else "unchanged")
+    before = bodies(github)
+    assert " run=101.1 " in before
+    assert gate("pass", **other, GITHUB_RUN_ID="103").status == "skipped-outdated"
+    assert bodies(github) == before
+    newer = other | {"payload": {"after": NEWER}, "GITHUB_SHA": NEWER}
+    github.head = NEWER
+    assert gate("pass", **newer, GITHUB_RUN_ID="104").status == "updated"
+
+
 @pytest.mark.parametrize(("theirs", "writes"), [("91", ["PATCH", "PATCH"]), ("93", ["PATCH"])])
 def test_an_older_run_at_the_same_moment_is_overwritten(
     gate: Gate, github: GitHub, monkeypatch: Patch, theirs: str, writes: list[str]

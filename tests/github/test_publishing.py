@@ -21,7 +21,9 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     (comment,) = github.comments
     assert (step.status, step.outputs["comment-url"], step.warnings) == ("created", comment["html_url"], [])
     line, _, body = comment["body"].partition("\n")
-    assert re.fullmatch(rf"<!-- safe-gate gate=evals\.yml/gate head={HEAD} run=100\.1 result=\w+ text=\w+ -->", line)
+    assert re.fullmatch(
+        rf"<!-- safe-gate gate=evals\.yml/gate head={HEAD} run=100\.1 result=\w+ text=\w+ pull -->", line
+    )
     assert body == step.summary
     assert step.summary.startswith("### ❌ SAFE Gate")
     listing = ("GET", f"{COMMENTS}?per_page=100")
