@@ -181,7 +181,7 @@ def _origin(options: Settings, effects: Effects) -> Origin:
 
     On another machine than a runner of GitHub's, the page's header has what the clone says.
     """
-    origin = effects.context.origin(effects.folder, options.gate_id or effects.context.job)
+    origin = effects.context.origin(effects.folder, options.gate_id or effects.context.job, effects.checkout)
     if not origin.commit and "html" in options.reports:
         with suppress(Missing, CannotJudge):
             origin = origin._replace(commit=Clone().commit("HEAD").sha)

@@ -146,10 +146,10 @@ class Context(NamedTuple):
         """
         return self.event in OF_A_HEAD and (self.from_fork or self.actor == "dependabot[bot]")
 
-    def origin(self, folder: str, gate_id: str) -> Origin:
-        """Return where a result comes from that was found in a folder of the repository."""
+    def origin(self, folder: str, gate_id: str, checkout: str) -> Origin:
+        """Return where a result comes from that was found in a folder of a checkout of the repository."""
         repository = f"{self.server_url}/{self.repository}" if self.server_url and self.repository else ""
-        return Origin(repository, folder, self.head_sha, self.run.id, gate_id)
+        return Origin(repository, folder, self.head_sha, self.run.id, gate_id, checkout)
 
     @property
     def may_have_pull_request(self) -> bool:
@@ -280,7 +280,8 @@ _LAST_SECOND = 253_402_300_799  # the end of the year 9999
 class Effects(NamedTuple):
     """Where a command prints, its time (ISO 8601 in UTC), its place on GitHub, and what it tells programs.
 
-    `folder` is the working folder's path in the repository, "" at its root. `tell` takes a fact by name, or what
+    `folder` is the working folder's path in the repository, "" at its root. `checkout` is the commit that it is at, ""
+    unless the event names it. `tell` takes a fact by name, or what
     computes it: programs get it by `--json` (docs/json.md). `given` are the settings that no config file has: those
     that a command line must repeat.
     """
@@ -290,6 +291,7 @@ class Effects(NamedTuple):
     generated_at: str
     context: Context
     folder: str = ""
+    checkout: str = ""
     given: frozenset[str] = frozenset()
     tell: Callable[[str, Any], None] = lambda _name, _fact: None
 
@@ -299,7 +301,8 @@ class Effects(NamedTuple):
     ) -> Effects:
         """Return what a command may do in an environment at a time, with where it prints."""
         folder = working_folder(environ.get("GITHUB_WORKSPACE", ""))
-        return cls(out, err, generated_at, context(environ), folder)
+        where = context(environ)
+        return cls(out, err, generated_at, where, folder, _named_checkout(where))
 
     def connect(self, access: Access) -> Api:
         """Return GitHub's API: one for each timeout, so that all requests for the same purpose share a deadline."""
@@ -373,6 +376,14 @@ def commit_of(folder: Path) -> str:
     root = visible_root(folder)
     found = _head(root) if root else ""
     return found if _SHA.fullmatch(found) else ""
+
+
+def _named_checkout(context: Context) -> str:
+    """Return the commit of the working folder's checkout, "" if it is none that the event names."""
+    with suppress(OSError):  # a folder that is gone
+        own = commit_of(Path.cwd())
+        return own if own in (context.sha, context.subject.base_sha) else ""
+    return ""
 
 
 def visible_root(path: Path) -> Path | None:

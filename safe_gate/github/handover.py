@@ -13,7 +13,7 @@ from typing import Any
 
 from safe_gate.gate import rules, stored, waivers
 from safe_gate.gate.stored import read_report, report_json
-from safe_gate.github import Context, WorkflowRun
+from safe_gate.github import Effects, WorkflowRun
 from safe_gate.inputs import checked, disk
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
@@ -31,11 +31,13 @@ class HandOver:
     pull_request: int | None
     head_sha: str
     folder: str
+    checkout: str
     report: Report
 
 
-def content_of(report: Report, context: Context, folder: str, gate_id: str, body: str) -> dict[str, Any]:
+def content_of(report: Report, effects: Effects, gate_id: str, body: str) -> dict[str, Any]:
     """Return what a run's file holds, in the shape of `schemas/publication.schema.json`; `body` is its comment."""
+    context = effects.context
     return {
         "publication": 1,
         "gate": gate_id,
@@ -46,7 +48,8 @@ def content_of(report: Report, context: Context, folder: str, gate_id: str, body
         "base_sha": context.subject.base_sha,
         "run_id": context.run.id,
         "run_attempt": context.run.attempt,
-        "folder": folder,
+        "folder": effects.folder,
+        "checkout": effects.checkout,
         "body": body,
         "report": report_json(report),
     }
@@ -70,7 +73,7 @@ def read(path: Path) -> HandOver:
         raise
     return HandOver(
         run=WorkflowRun(content["run_id"], content["run_attempt"]),
-        **{fact: content[fact] for fact in ("gate", "job", "pull_request", "head_sha", "folder")},
+        **{fact: content[fact] for fact in ("gate", "job", "pull_request", "head_sha", "folder", "checkout")},
         report=_judged_again(read_report(content["report"]), name),
     )
 

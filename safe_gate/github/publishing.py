@@ -79,7 +79,7 @@ def publish_run(
     _warn_of_lost_reports(wanted.report_dir, effects)
     report = view.report
     wanted = _with_base_comment_mode(wanted, report)
-    context, origin = effects.context, effects.context.origin(effects.folder, wanted.gate_id)
+    context, origin = effects.context, effects.context.origin(effects.folder, wanted.gate_id, effects.checkout)
     annotations = annotations_of(view, effects.folder)
     draft, file = None, ""
     if wanted.dry_run:
@@ -120,7 +120,7 @@ def _write_hand_over(report: Report, draft: comment.Draft, wanted: Settings, eff
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
     path = Path(wanted.report_dir) / HAND_OVER
     body = draft.marker.above(draft.bodies[0])
-    left = handover.content_of(report, effects.context, effects.folder, wanted.gate_id, body)
+    left = handover.content_of(report, effects, wanted.gate_id, body)
     try:
         disk.write(path, jsontext.pieces(left))
     except CannotJudge as error:
@@ -235,7 +235,7 @@ def read_hand_over(wanted: Settings, context: Context) -> tuple[handover.HandOve
             raise CannotJudge(*problems)
         # The run is that of the event, but a job that was not run again left the file in an earlier attempt.
         theirs = context._replace(run=found.run, workflow=context.subject.trigger_workflow)
-        origin = theirs.origin(found.folder, wanted.gate_id or found.gate)
+        origin = theirs.origin(found.folder, wanted.gate_id or found.gate, found.checkout)
         return found, theirs, _draft(ReportView(found.report), wanted.comment, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "has impossible figures; expected a file written by safe-gate run"

@@ -271,7 +271,8 @@ class Origin(NamedTuple):
     """The origin of a result, if known. It is no part of the result itself.
 
     `repository` is the repository's address, and `folder` is the working folder's path in it. `commit` is the
-    judged commit, `run` the workflow run's number, and `gate` the gate's id, if it has one.
+    judged commit, `run` the workflow run's number, and `gate` the gate's id, if it has one. `checkout` is the commit
+    that cases are linked at, "" if it is the judged one: GitHub merges a head before it is checked out.
     """
 
     repository: str = ""
@@ -279,6 +280,7 @@ class Origin(NamedTuple):
     commit: str = ""
     run: int = 0
     gate: str = ""
+    checkout: str = ""
 
 
 NOWHERE = Origin()

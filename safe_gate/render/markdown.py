@@ -258,7 +258,7 @@ def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
         name = b""
     if not (name and origin.repository and origin.commit):
         return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
-    return _link(markdown(case_id), origin, f"blob/{origin.commit}/{address(name)}#L{place.line}")
+    return _link(markdown(case_id), origin, f"blob/{origin.checkout or origin.commit}/{address(name)}#L{place.line}")
 
 
 def _detail_folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:

@@ -69,6 +69,16 @@ def test_other_events_are_only_summarised(gate: Gate, github: GitHub, event: str
     assert "1 of 1 rule broken" in step.summary
 
 
+@pytest.mark.parametrize(("sha", "linked"), [(MERGE, MERGE), (BASE, BASE), (HEAD, HEAD), (OTHER, HEAD)])
+def test_cases_are_linked_at_the_commit_that_is_checked_out(gate: Gate, github: GitHub, sha: str, linked: str) -> None:
+    """GitHub merges a head into its base before it is checked out, so the lines are those of the merge."""
+    check_out("detached", ".", sha)
+    step = gate("fail", GITHUB_SHA=MERGE)
+    for text in (step.summary, github.comments[0]["body"]):
+        assert f"/blob/{linked}/cases.jsonl#L1" in text
+        assert f"/commit/{HEAD})" in text
+
+
 def test_a_closed_pull_request_is_not_commented_for_a_push(gate: Gate, github: GitHub) -> None:
     github.state = "closed"
     assert gate("fail", event="push", payload={"after": HEAD}).status == "skipped-no-pull-request"

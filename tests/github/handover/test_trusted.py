@@ -1,6 +1,7 @@
 """The pair of workflows: a run without write access leaves a file behind, and a trusted run publishes it."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,10 @@ from tests.support.workflow_run import LISTED, OTHER, workflow_run
 def test_a_trusted_run_posts_the_comment_that_the_untrusted_one_would_have(
     untrusted: Untrusted, publish: Publish, github: GitHub, gate: Gate, given: tuple[str, ...], gate_id: str, named: str
 ) -> None:
-    untrusted("fail", *given)
+    Path(".git").mkdir()
+    Path(".git/HEAD").write_text(OTHER, "utf-8")  # the merge, whose lines the comment links to
+    untrusted("fail", *given, GITHUB_SHA=OTHER)
+    Path(".git/HEAD").unlink()
     published = publish()
     (comment,) = github.comments
     assert (published.code, published.status, published.outputs["comment-url"]) == (0, "created", comment["html_url"])
@@ -24,6 +28,7 @@ def test_a_trusted_run_posts_the_comment_that_the_untrusted_one_would_have(
     assert comment["body"] == json.loads(FILE.read_text("utf-8"))["body"]
     assert comment["body"].startswith(f"<!-- safe-gate gate=evals.yml/{gate_id} head={HEAD} run=77.1 ")
     assert f"### ❌ SAFE Gate{named} failed" in comment["body"]
+    assert f"/blob/{OTHER}/cases.jsonl#L1" in comment["body"]
     assert len(github.requests) == 4
     assert publish().status == "unchanged"
     assert gate("fail", *given, GITHUB_RUN_ID="77").status == "unchanged"
