@@ -17,7 +17,7 @@ from safe_gate.baseline import source
 from safe_gate.core.setting import OFF, Setting, flat
 from safe_gate.evaluators.registry import EVALUATORS, results_of
 from safe_gate.gate import comparison, rules
-from safe_gate.github import HAND_OVER, Effects, foreign_checkout
+from safe_gate.github import HAND_OVER, Effects, foreign_checkout, judged_commit
 from safe_gate.inputs import disk
 from safe_gate.inputs.case_files import input_paths, overwritten_reports
 from safe_gate.inputs.commit_files import Clone, Missing
@@ -64,7 +64,7 @@ def without_verdict(
 def provenance_without_rules(inputs: Sequence[InputFile], options: Settings, effects: Effects) -> Provenance:
     """Return what a run follows from, but for rule packs, which may be what keeps it from a verdict."""
     return Provenance(
-        commit=effects.context.head_sha,
+        commit=judged_commit(effects.context, (Path(file.path) for file in inputs)),
         inputs=tuple(sorted(inputs, key=lambda file: file.path)),
         packs_sha256="",
         policy=source.policy(options),

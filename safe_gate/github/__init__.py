@@ -362,6 +362,14 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
     return foreign[0] if foreign else ""
 
 
+def judged_commit(context: Context, paths: Iterable[Path]) -> str:
+    """Return the commit whose files are judged: a base of the event if all are checked out at it, else the event's."""
+    bases = {context.subject.base_sha, "" if context.event in OF_A_HEAD else context.sha} - {""}
+    commits = (commit_of(Path(os.path.realpath(path))) for path in paths)
+    first = next(commits, "")
+    return first if first in bases and all(one == first for one in commits) else context.head_sha
+
+
 def is_merge_of_event(context: Context) -> bool:
     """Return whether the working folder is at the merge commit that GitHub made for a pull request's event.
 

@@ -46,6 +46,7 @@ from safe_gate.render.view import (
     ReportView,
     blamed_names,
     known_failures,
+    misplaced,
     problems_table,
     remarks,
     rule_message,
@@ -173,6 +174,8 @@ def _heading(report: Report, origin: Origin) -> Iterator[str]:
     if report.problems:
         commit = f" on commit {_short_commit(origin.commit)}" if origin.commit else ""
         yield from _alert("WARNING", [f"No verdict{commit}: {NO_VERDICT}."])
+    if words := misplaced(report, origin):
+        yield from _alert("WARNING", [phrase_line(words)])
 
 
 def _problem_lines(problems: Sequence[Problem], rows: int) -> Iterator[str]:

@@ -91,6 +91,16 @@ def remarks(report: Report) -> Iterator[Phrase]:
         yield from evaluator.present.remarks(part, policy)
 
 
+def misplaced(report: Report, origin: Origin) -> Phrase:
+    """Return a sentence on files of another commit than the result is shown for, empty if there are none."""
+    judged = report.provenance.commit
+    if not judged or origin.commit in ("", judged):
+        return ()
+    places = Untrusted(judged[:7]), ", not at ", Untrusted(origin.commit[:7])
+    advice = "Unless a step wrote them, they are not the change's: use the event pull_request and its default checkout."
+    return ("The judged files are checked out at ", *places, f". {advice}")
+
+
 def idle_rules(report: Report) -> Iterator[Phrase]:
     """Yield the sentences on cases that no rule judges, and on rules that are set and judged nothing, by the reason."""
     policy, compared, judging = report.provenance.policy, report.comparison, judged(report.rules)

@@ -1,5 +1,6 @@
 """Every event that can start a run: which pull request and which commits it is about, and what it may read."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -227,6 +228,35 @@ def test_the_bases_own_files_are_judged_under_pull_request_target(gate: Gate, la
     check_out(layout, ".", trusted)  # OTHER where the base's branch has moved on since the event was made
     check_out("detached", "tools", HEAD)
     assert gate("fail", event="pull_request_target", GITHUB_SHA=OTHER).status == "created"
+
+
+AT_BASE = [
+    *((event, PULL_REQUEST, BASE) for event in ("pull_request", "pull_request_target")),
+    *(("workflow_run", workflow_run([LISTED]), sha) for sha in (BASE, OTHER)),
+]
+
+
+@pytest.mark.parametrize(("event", "payload", "sha"), AT_BASE)
+@pytest.mark.parametrize("verdict", ["pass", "fail"])
+def test_files_of_the_base_are_not_taken_for_those_of_the_head(
+    gate: Gate, github: GitHub, event: str, payload: Any, sha: str, verdict: str
+) -> None:
+    check_out("detached", ".", sha)
+    step = gate(verdict, event=event, payload=payload, GITHUB_SHA=OTHER)
+    assert step.report["provenance"]["commit"] == sha
+    words = f"The judged files are checked out at {sha[:7]}, not at {HEAD[:7]}. Unless a step wrote them, "
+    for text in (step.summary, github.comments[0]["body"], *step.warnings):
+        assert words in re.sub(r"</?code>|\"", "", text)
+    assert len(step.warnings) == 1
+
+
+@pytest.mark.parametrize(("commit", "folder"), [(HEAD, "."), (MERGE, "."), (OTHER, "."), (BASE, "tools")])
+def test_files_of_the_head_its_merge_and_no_known_checkout_are_those_of_the_head(
+    gate: Gate, commit: str, folder: str
+) -> None:
+    check_out("detached", folder, commit)
+    step = gate("fail", GITHUB_SHA=MERGE)
+    assert (step.report["provenance"]["commit"], step.warnings, "checked out" in step.summary) == (HEAD, [], False)
 
 
 @pytest.mark.parametrize("sha", [MERGE, HEAD])
