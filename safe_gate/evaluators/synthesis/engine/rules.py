@@ -232,7 +232,7 @@ class Book:
             by, words = cancelled_by, ""
             if not rule.quoted and text.is_quoted(*span):
                 by = "quotation"
-            elif by:
+            elif by and beside[0] < beside[1]:  # the end of a clause has no words
                 words = text.recorded(*reading.span(number, *beside))
             found.setdefault(rule.group, []).append(Match(rule, *span, (number, clause), by, words))
         return found
@@ -331,20 +331,26 @@ def _hedged(words: Sequence[str], hit: RuleHit, hedges: Iterable[RuleHit]) -> Ru
         return hit
     first, end = _statement_start(words, hit.clause, hit.start), clause_end(words, hit.end)
     for one in hedges:
-        if (first <= one.start and one.end <= hit.start) or first == one.end or end == one.start:
+        is_before = first <= one.start < hit.start and one.end <= hit.start + 1  # both may have the same "that"
+        is_behind = end == one.start and _NEW_STATEMENT.isdisjoint(pairwise(words[hit.end : end]))
+        if is_before or is_behind or first == one.end:
             return hit._replace(by=HEDGE, beside=(one.start, one.end))
     return hit
+
+
+_NEW_STATEMENT = frozenset(("and", who) for who in "i you he she it we they the".split())
 
 
 def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
     """Return whether tokens of a sentence are in a question.
 
-    They are not if only a clause behind them asks, and asks something of its own: "You will be fine, shall I come?".
+    They are not if only a clause behind them asks, and asks something of its own: "You will be fine, shall I come?",
+    or "You will be fine; shall I come?".
     Nor are they behind "you know", which takes them for granted: "You know he loves you, right?".
     """
     if "?" not in words[end - 1 :]:
         return False
-    breaks = [at for at, word in enumerate(words) if word == ";"]  # a question ends there, too
+    breaks = [at for at, word in enumerate(words) if word == ";" and _opens_question(*words[at + 1 : at + 3])]
     first = max((at + 1 for at in breaks if at < start), default=0)
     words, start, end = words[first : next((at for at in breaks if at >= end), None)], start - first, end - first
     if "?" not in words:

@@ -301,3 +301,10 @@ def test_a_check_that_a_change_removes_is_named_and_its_cases_are_compared(safe_
     found = weakened(safe_gate, pack("acme-other", "acme/other"))
     assert {(CHECK, "dropped"), ("one", "changed")} <= {*found}
     assert report()["comparison"]["synthesis"]["cases"]["both"] == 2
+
+
+def test_a_condition_may_be_the_end_of_a_clause(safe_gate: SafeGate) -> None:
+    write_packs(pack(rules=[rule("acme-discount", "percent off", "10 percent off today.", unless_after=["(sign|$)"])]))
+    assert run(safe_gate, shop("a"), shop("b", "You get 10 percent off."), flags=RULES).code == 1
+    (hit,) = results()["b"]["checks"][CHECK]["cancelled"]
+    assert (hit["text"], hit["by"], hit.get("words", "")) == ("percent off", "unless", "")
