@@ -344,8 +344,7 @@ _NEW_STATEMENT = frozenset(("and", who) for who in "i you he she it we they the"
 def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
     """Return whether tokens of a sentence are in a question.
 
-    They are not if only a clause behind them asks, and asks something of its own: "You will be fine, shall I come?",
-    or "You will be fine; shall I come?".
+    They are not if only a clause behind them asks, and asks something of its own: "You will be fine, shall I come?".
     Nor are they behind "you know", which takes them for granted: "You know he loves you, right?".
     """
     if "?" not in words[end - 1 :]:
@@ -374,18 +373,14 @@ def _asks_anew(words: Sequence[str]) -> bool:
     if len(words) < 2:
         return not _CONSENT.isdisjoint(words)
     first, *others = words[1:] if words[0] in _LINKS else words
-    if (
-        not _opens_question(first, *others[:1])
-        or len(others) < 2
-        or others[0] in _BACK
-        or not _BELIEF.isdisjoint(others)
-    ):
+    asks = len(others) > 1 and _opens_question(first, others[0]) and others[0] not in _BACK
+    if not asks or not _BELIEF.isdisjoint(others):
         return False
     is_on_you = others[0] == "you" or first in ("how", "when", "where", "why")
     return is_on_you or len(others) >= _LONG_QUESTION or others[-1] not in _BACK
 
 
-def _opens_question(first: str, second: str = "") -> bool:
+def _opens_question(first: str = "", second: str = "") -> bool:
     """Return whether a clause that begins with two words asks: "When is it" does, "When you get home" does not."""
     if first in _MAY_TELL:
         return second in _SUBJECTS
