@@ -230,7 +230,7 @@ class _Thread(NamedTuple):
         if same and not kept.marker.yields_to(draft.marker):
             return Posted("unchanged", kept.url)
         if same:  # otherwise a run between the two could overwrite it
-            marker = kept.marker._replace(run=draft.marker.run, pull=draft.marker.pull)
+            marker = kept.marker._replace(head=draft.marker.head, run=draft.marker.run, pull=draft.marker.pull)
             draft = replace(draft, marker=marker, bodies=(kept.text(),))
         answer = self._write("PATCH", path, draft)
         with suppress(ApiError):  # it was written despite the error

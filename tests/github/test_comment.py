@@ -303,13 +303,25 @@ def test_the_same_result_is_written_for_another_commit_and_over_an_edit(gate: Ga
 @pytest.mark.parametrize("mode", ["always", "changes"])
 def test_a_run_that_changes_nothing_still_outranks_older_ones(gate: Gate, github: GitHub, mode: str) -> None:
     gate("pass", "--comment", mode, GITHUB_RUN_ID="30")
-    created = github.comments[0]["body"]
+    created, head = github.comments[0]["body"], NEWER if mode == "changes" else HEAD
     payload = SYNCHRONIZED if mode == "changes" else PULL_REQUEST
     assert gate("pass", "--comment", mode, payload=payload, GITHUB_RUN_ID="32").status == "unchanged"
-    assert github.comments[0]["body"] == created.replace(" run=30.1 ", " run=32.1 ")
+    assert github.comments[0]["body"] == created.replace(f"head={HEAD} run=30.1 ", f"head={head} run=32.1 ")
     assert gate("fail", "--comment", mode, GITHUB_RUN_ID="31").status == "skipped-outdated"
     assert "✅" in github.comments[0]["body"]
     assert gate("fail", "--comment", mode, payload=payload, GITHUB_RUN_ID="33").status == "updated"
+
+
+def test_a_comment_that_stays_for_another_commit_still_yields_to_a_pull_requests_run(
+    gate: Gate, github: GitHub
+) -> None:
+    push = {"event": "push", "payload": {"after": NEWER}, "GITHUB_SHA": NEWER}
+    changes = ("--comment", "changes")
+    gate("fail", *changes, GITHUB_RUN_ID="30")
+    github.head = NEWER
+    assert gate("fail", *changes, payload=SYNCHRONIZED, GITHUB_RUN_ID="31").status == "unchanged"
+    assert gate("pass", *changes, GITHUB_RUN_ID="32", **push).status == "skipped-outdated"
+    assert "❌" in github.comments[0]["body"]
 
 
 def test_on_failure_creates_for_a_failure_only_and_keeps_the_comment_up_to_date(gate: Gate, github: GitHub) -> None:
