@@ -34,7 +34,7 @@ from safe_gate.model.report import Origin, Report, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import SUMMARY_LIMIT, console, markdown
 from safe_gate.render.untrusted import plain
-from safe_gate.render.view import ReportView, step_outputs
+from safe_gate.render.view import ReportView, misplaced_sentence, step_outputs
 from safe_gate.settings import Settings
 
 _REFUSED = {
@@ -275,6 +275,7 @@ def _draft(
 ) -> comment.Draft:
     """Return the comment for a report in the setting's mode, in lengths that GitHub may take."""
     result = markdown.scorecard(view, limit=SUMMARY_LIMIT)
+    result += "misplaced" * bool(misplaced_sentence(view.report, origin))
     marker = comment.Marker(
         gate=comment.gate_name(context.workflow, origin.gate or job),
         head=context.head_sha,

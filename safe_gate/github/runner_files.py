@@ -20,7 +20,7 @@ from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.cases import rank
 from safe_gate.render.console import problem_line
 from safe_gate.render.untrusted import plain, quote_phrase
-from safe_gate.render.view import ReportView, misplaced, rule_message, rule_name
+from safe_gate.render.view import ReportView, misplaced_sentence, rule_message, rule_name
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:
@@ -106,7 +106,7 @@ def annotations_of(view: ReportView, folder: str = "") -> tuple[Annotation, ...]
     problems = view.report.problems
     noun = "problem" if problems else "case"
     fixed = [*_broken_rules(view.report.broken()), *_input_problems(problems, folder)]
-    if words := misplaced(view.report, view.origin):
+    if words := misplaced_sentence(view.report, view.origin):
         fixed.append(Annotation("warning", quote_phrase(words), "SAFE Gate"))
     shown: list[Annotation] = []
     for level, most in _LEVELS.items():

@@ -46,7 +46,7 @@ from safe_gate.render.view import (
     ReportView,
     blamed_names,
     known_failures,
-    misplaced,
+    misplaced_sentence,
     problems_table,
     remarks,
     rule_message,
@@ -174,7 +174,7 @@ def _heading(report: Report, origin: Origin) -> Iterator[str]:
     if report.problems:
         commit = f" on commit {_short_commit(origin.commit)}" if origin.commit else ""
         yield from _alert("WARNING", [f"No verdict{commit}: {NO_VERDICT}."])
-    if words := misplaced(report, origin):
+    if words := misplaced_sentence(report, origin):
         yield from _alert("WARNING", [phrase_line(words)])
 
 

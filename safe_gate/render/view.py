@@ -91,7 +91,7 @@ def remarks(report: Report) -> Iterator[Phrase]:
         yield from evaluator.present.remarks(part, policy)
 
 
-def misplaced(report: Report, origin: Origin) -> Phrase:
+def misplaced_sentence(report: Report, origin: Origin) -> Phrase:
     """Return a sentence on files of another commit than the result is shown for, empty if there are none."""
     judged = report.provenance.commit
     if not judged or origin.commit in ("", judged):

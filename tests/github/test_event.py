@@ -250,6 +250,16 @@ def test_files_of_the_base_are_not_taken_for_those_of_the_head(
     assert len(step.warnings) == 1
 
 
+@pytest.mark.parametrize("mode", ["always", "changes"])
+def test_a_comment_is_rewritten_where_only_the_commit_of_the_judged_files_differs(
+    gate: Gate, github: GitHub, mode: str
+) -> None:
+    for sha, status in ((HEAD, "created"), (BASE, "updated"), (HEAD, "updated")):
+        check_out("detached", ".", sha)
+        assert gate("pass", "--comment", mode).status == status
+        assert ("checked out at" in github.comments[0]["body"]) is (sha == BASE)
+
+
 @pytest.mark.parametrize(("commit", "folder"), [(HEAD, "."), (MERGE, "."), (OTHER, "."), (BASE, "tools")])
 def test_files_of_the_head_its_merge_and_no_known_checkout_are_those_of_the_head(
     gate: Gate, commit: str, folder: str
