@@ -59,7 +59,9 @@ class Marker(NamedTuple):
 
         An event of another kind has another base commit, or none.
         """
-        return self.run < other.run if self.head != other.head or self.pull == other.pull else other.pull
+        if self.head == other.head and self.pull != other.pull:
+            return other.pull
+        return self.run < other.run
 
     def above(self, text: str) -> str:
         """Return a comment's body: a text under its marker."""
@@ -214,8 +216,8 @@ class _Thread(NamedTuple):
         """Update the oldest of our comments, then delete its duplicates: one may be the newest if the update fails."""
         latest, marker = max(ours, key=lambda comment: comment.marker.run), self.draft.marker
         kept, *twins = ours
-        if marker.run != NO_RUN and marker.yields_to(latest.marker):
-            return Posted("skipped-outdated", latest.url)
+        if marker.run != NO_RUN and (over := [one for one in ours if marker.yields_to(one.marker)]):
+            return Posted("skipped-outdated", over[-1].url)
         is_of_this_run = latest.marker.run == marker.run != NO_RUN
         if is_of_this_run and latest.marker.result != marker.result:  # a gate has one result in a run
             return Posted("skipped-same-gate", latest.url, _SAME_GATE)

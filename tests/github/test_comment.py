@@ -202,6 +202,14 @@ def test_a_twin_stays_while_it_may_be_the_only_one_with_the_newest_result(gate: 
     assert " run=111.1 " in left["body"]
 
 
+def test_a_twin_of_a_push_does_not_hide_the_comment_of_a_pull_requests_run(gate: Gate, github: GitHub) -> None:
+    gate("fail", GITHUB_RUN_ID="101")
+    github.add(BOT, github.comments[0]["body"].replace(" run=101.1 ", " run=102.1 ").replace(" pull -->", " -->"))
+    push = {"event": "push", "payload": {"after": HEAD}, "GITHUB_SHA": HEAD}
+    assert gate("pass", GITHUB_RUN_ID="103", **push).status == "skipped-outdated"
+    assert "❌" in github.comments[0]["body"]
+
+
 UNCLEAR = Answer(502, "")  # ours may have been created
 # The run that created the older comment, what is answered in GitHub's place, what becomes of ours, whose are left, and what was written.
 RACES: list[tuple[str, dict[str, Answer], str, list[str], list[str]]] = [
