@@ -219,7 +219,8 @@ def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
             plain(Untrusted(text)) for text in (context.subject.head_label or context.repository, context.head_sha)
         )
         moved_on = f"No open pull request of {subject} has the head {head}."
-        effects.out("A newer run has written it." if posted.url else moved_on)
+        outranked = "The comment shows a newer run, or a pull request's at this commit."
+        effects.out(outranked if posted.url else moved_on)
     if are_written:
         _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
     return posted.status not in _NOT_POSTED

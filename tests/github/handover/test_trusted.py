@@ -71,7 +71,7 @@ def test_no_other_result_is_overwritten_of_a_newer_run_or_of_the_same(
     github.comments[0]["body"] = github.comments[0]["body"].replace(" run=77.1 ", " run=78.1 ")
     published = publish()
     assert published.status == "skipped-outdated"
-    assert "A newer run has written it." in published.log
+    assert "The comment shows a newer run, or a pull request's at this commit." in published.log
 
 
 def test_the_file_of_an_earlier_attempt_is_published(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
