@@ -39,7 +39,7 @@ def content_of(report: Report, effects: Effects, gate_id: str, body: str) -> dic
     """Return what a run's file holds, in the shape of `schemas/publication.schema.json`; `body` is its comment."""
     context = effects.context
     return {
-        "publication": 1,
+        "publication": 2,
         "gate": gate_id,
         "job": context.job,
         "event": context.event,
@@ -85,8 +85,9 @@ _MISSING = "is missing; download the run's artifact into report-dir"
 
 def too_long(path: Path) -> str:
     """Return why `publish` refuses a file for its size, or nothing."""
-    words = f"is longer than {disk.WHOLE_FILE} bytes, the most that publish reads; divide the cases among several gates"
-    return words if path.is_file() and path.stat().st_size > disk.WHOLE_FILE else ""
+    if not path.is_file() or path.stat().st_size <= disk.WHOLE_FILE:
+        return ""
+    return f"is longer than {disk.WHOLE_FILE} bytes, the most that publish reads; divide the cases among several gates"
 
 
 def _judged_again(report: Report, name: str) -> Report:

@@ -38,7 +38,7 @@ CHANGED: list[tuple[Change, str]] = [
     (lambda file: file.update(run_attempt=2), "is of run 77, attempt 2; expected run 77, attempt 1 or earlier"),
     (lambda file: file.update(head_sha=OTHER), f"is of commit {OTHER}; expected {HEAD}"),
     (lambda file: file.update(head_sha="main"), "head_sha"),
-    (lambda file: file.update(publication=2, new=1), "publication: was made by another version of safe-gate"),
+    (lambda file: file.update(publication=1, new=1), "publication: was made by another version of safe-gate"),
     (lambda file: file.update(more=1), "more"),
     (lambda file: file.pop("report"), "report"),
     (within(schema_version=2, new=1), "was made by another version of safe-gate"),
