@@ -146,6 +146,11 @@ class Context(NamedTuple):
         """
         return self.event in OF_A_HEAD and (self.from_fork or self.actor == "dependabot[bot]")
 
+    @property
+    def named_commits(self) -> frozenset[str]:
+        """The commits that the event names besides its head: GITHUB_SHA and the base."""
+        return frozenset({self.sha, self.subject.base_sha} - {""})
+
     def origin(self, folder: str, gate_id: str, checkout: str) -> Origin:
         """Return where a result comes from that was found in a folder of a checkout of the repository."""
         repository = f"{self.server_url}/{self.repository}" if self.server_url and self.repository else ""
@@ -281,9 +286,8 @@ class Effects(NamedTuple):
     """Where a command prints, its time (ISO 8601 in UTC), its place on GitHub, and what it tells programs.
 
     `folder` is the working folder's path in the repository, "" at its root. `checkout` is the commit that it is at, ""
-    unless the event names it. `tell` takes a fact by name, or what
-    computes it: programs get it by `--json` (docs/json.md). `given` are the settings that no config file has: those
-    that a command line must repeat.
+    unless the event names it. `tell` takes a fact by name, or what computes it: programs get it by `--json`
+    (docs/json.md). `given` are the settings that no config file has: those that a command line must repeat.
     """
 
     out: Callable[[str], None]
@@ -356,18 +360,17 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
     """
     if context.event != "pull_request_target":
         return ""
-    trusted = {context.sha, context.subject.base_sha} - {""}
     roots = {visible_root(Path(os.path.realpath(path))) for path in paths} - {None}
-    foreign = sorted(os.path.relpath(root) for root in roots if root and _head(root) not in trusted)
+    foreign = sorted(os.path.relpath(root) for root in roots if root and _head(root) not in context.named_commits)
     return foreign[0] if foreign else ""
 
 
 def judged_commit(context: Context, paths: Iterable[Path]) -> str:
     """Return the commit whose files are judged: a base of the event if all are checked out at it, else the event's."""
-    bases = {context.subject.base_sha, "" if context.event in OF_A_HEAD else context.sha} - {""}
+    named = context.named_commits - ({context.sha} if context.event in OF_A_HEAD else set())
     commits = (commit_of(Path(os.path.realpath(path))) for path in paths)
     first = next(commits, "")
-    return first if first in bases and all(one == first for one in commits) else context.head_sha
+    return first if first in named and all(one == first for one in commits) else context.head_sha
 
 
 def is_merge_of_event(context: Context) -> bool:
@@ -390,7 +393,7 @@ def _named_checkout(context: Context) -> str:
     """Return the commit of the working folder's checkout, "" if it is none that the event names."""
     with suppress(OSError):  # a folder that is gone
         own = commit_of(Path.cwd())
-        return own if own in (context.sha, context.subject.base_sha) else ""
+        return own if own in context.named_commits else ""
     return ""
 
 
