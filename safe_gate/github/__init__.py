@@ -172,7 +172,7 @@ def context(environ: Mapping[str, str]) -> Context:
     path, sha = environ.get("GITHUB_EVENT_PATH", ""), environ.get("GITHUB_SHA", "")
     readable = _event(path) if path else {}
     event = readable or {}
-    subject = _subject_of(name, event)
+    subject, repository = _subject_of(name, event), environ.get("GITHUB_REPOSITORY", "")
     if not subject.head_sha:
         subject = subject._replace(head_sha=sha)
     return Context(
@@ -182,9 +182,9 @@ def context(environ: Mapping[str, str]) -> Context:
         actor=environ.get("GITHUB_ACTOR", ""),
         from_fork=_is_from_fork(event),
         subject=subject,
-        repository=environ.get("GITHUB_REPOSITORY", ""),
+        repository=repository,
         run=WorkflowRun(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
-        workflow=_workflow(environ.get("GITHUB_WORKFLOW_REF"), environ.get("GITHUB_WORKFLOW")),
+        workflow=_workflow(environ.get("GITHUB_WORKFLOW_REF"), environ.get("GITHUB_WORKFLOW"), repository),
         job=environ.get("GITHUB_JOB", ""),
         api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
         server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
@@ -246,9 +246,10 @@ def _subject_of_run(event: Mapping[str, Any]) -> Subject:
     )
 
 
-def _workflow(path: Any, name: Any) -> str:
-    """Return the name of a workflow's file, which no other has, or its own name where the file is not known."""
-    return _text(path).partition("@")[0].rpartition("/")[2] or _text(name)
+def _workflow(path: Any, name: Any, repository: str = "") -> str:
+    """Return the path of a workflow's file, its name if it is one of this repository, or the workflow's if unknown."""
+    file = _text(path).partition("@")[0].removeprefix(f"{repository}/")
+    return file.removeprefix(".github/workflows/") or _text(name)
 
 
 def _is_from_fork(event: Mapping[str, Any]) -> bool:

@@ -76,15 +76,20 @@ def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[s
 
 
 def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, github: GitHub) -> None:
-    """Two workflows may have the same name, but not the same file."""
-    files = ("o/r/.github/workflows/nightly.yml@refs/pull/2/merge", "o/r/.github/workflows/evals.yaml@refs/heads/a@b/c")
+    """Two workflows may have the same name, but not the same file. An organisation's have files of another repository."""
+    refs = (
+        f"{REPOSITORY}/*nightly.yml@refs/pull/2/merge",
+        f"{REPOSITORY}/*a.yaml@refs/heads/a@b/c",
+        "o/r/*evals.yml@x",
+    )
+    files = [ref.replace("*", ".github/workflows/") for ref in refs]
     by_name = {"GITHUB_WORKFLOW_REF": ""}  # as of an older GitHub Enterprise Server
     places = ({"GITHUB_JOB": "other"}, by_name, *({"GITHUB_WORKFLOW_REF": one} for one in files))
     steps = [gate("fail"), *(gate("fail", **place) for place in places)]
     steps += [gate("fail", "--gate-id", id_) for id_ in ("clinical", "leg --> 2", "a/gate")]
     assert {step.status for step in steps} == {"created"}
     assert gate("pass").status == "updated"
-    assert ["❌" in body["body"] for body in github.comments] == [False, *[True] * 7]
+    assert ["❌" in body["body"] for body in github.comments] == [False, *[True] * 8]
 
 
 @pytest.mark.parametrize(("first", "second"), [("fail", "pass"), ("pass", "fail")])
