@@ -277,6 +277,9 @@ class Update:
         own = {**case.get("messages", ({},))[-1], **case}  # the last message may hold the labels
         used = {self.request.key, "user", "assistant", "output", "messages", _VERDICTS}
         self.unused |= {name for name in entry.keys() - used if entry[name] != own.get(name)}
+        for ((_, at, *_), _), ((_, there, *_), _) in zip(replies[:-1], again[:-1], strict=False):
+            own, theirs = case["messages"][at], entry["messages"][there]
+            self.unused |= {name for name in theirs.keys() - {"content"} if theirs[name] != own.get(name)}
         other: dict[Keys, Any] = {
             path: after for (path, before), (_, after) in zip(old, new, strict=True) if before != after
         }

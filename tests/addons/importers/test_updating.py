@@ -85,6 +85,15 @@ def test_other_fields_of_the_recording_are_named_if_they_differ(safe_gate: SafeG
         assert values("cases.jsonl") == [case]
 
 
+def test_labels_of_earlier_replies_in_the_recording_are_named_if_they_differ(safe_gate: SafeGate) -> None:
+    label = {"expected": {"topic_pivot": False}}
+    case = {"id": "a", "messages": [*EARLIER, *TURNS], "turns": "all"}
+    write("cases.jsonl", case | {"messages": [SYSTEM, *EARLIER, *TURNS]})
+    write("in.jsonl", case | {"messages": [EARLIER[0], EARLIER[1] | label, *TURNS]})
+    said = "Fields of the recording that an update leaves as they are in the file: 1 (expected)"
+    assert updated(safe_gate)[1:] == [said]
+
+
 def test_verdicts_come_with_the_reply_that_they_are_of(safe_gate: SafeGate) -> None:
     def cases(*fields: dict[str, Any]) -> list[dict[str, Any]]:
         return [{"id": id_, "user": "Hi"} | one for id_, one in zip("abcde", fields, strict=True)]
