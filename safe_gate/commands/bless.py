@@ -31,7 +31,7 @@ from safe_gate.settings import WAIVERS_FILE
 COMMAND = Command(
     place=10,
     summary="approve a report as the new baseline, or waive its failures",
-    exit_codes="0 written, 1 refused without a reason, 3 could not",
+    exit_codes="0 written or nothing to add, 1 refused without a reason, 3 could not",
     arguments={
         "report": text("REPORT", "default: safe-gate.json in the report folder", nargs="?"),
         "--waivers": texts(
@@ -77,6 +77,9 @@ def main(call: Call) -> int:
         effects.out(quote_phrase(filtered))
     for stale in changed_and_gone(report)[0][:5]:
         effects.out(phrase_line(("Stale: ", *stale, "; run again to approve the current file")))
+    if content is None:
+        effects.out("Nothing is written.")
+        return 0
     if faults := {(f"--{one.path[-1]}", one.message) for one in checked.load_schema(kind).faults(content)}:
         raise CannotJudge(*(Problem(Place(flag), words, code=Code.USAGE) for flag, words in sorted(faults)))
     if refusal:
@@ -87,7 +90,7 @@ def main(call: Call) -> int:
     return 0
 
 
-def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject, str]:
+def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject | None, str]:
     """Return a report as the baseline at `target`, and why it is refused; print how it differs from the present one."""
     if not target.endswith(".json"):
         words = f"is {quote(target) if target else 'not set'}; expected the path of a .json file"
@@ -105,8 +108,8 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
     return report_json(replace(report, blessed=signed or None)), needed if hides and "reason" not in signed else ""
 
 
-def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject, str]:
-    """Return the waivers of `target` with one for each failure, and why they are refused; print the new ones."""
+def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) -> tuple[JsonObject | None, str]:
+    """Return the waivers of `target` with new ones, None if there are none, and why they are refused; print the new."""
     (failures, lost), ids, today = waivable(report), call.arguments["ids"], call.effects.generated_at[:10]
     known = checked.read_waivers(target) if disk.exists(Path(target)) else None
     content: JsonObject = known[1] if known else {"waivers": []}
@@ -123,8 +126,10 @@ def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) ->
     sentences += naming_sentence(len(old), "case has", "cases have", _EXPIRED, old)
     call.effects.out("\n".join(map(quote_phrase, sentences)))
     missing = [f"--{name}" for name in ("reason", "owner", "expires") if name not in signed]
-    if new and missing:
+    if not new:
+        return None, ""
+    if missing:
         return content, f"a waiver needs {enumerated(missing)}"
-    if new and signed["expires"] < today:
+    if signed["expires"] < today:
         raise CannotJudge.at("--expires", f"is before today; expected {today} or later", Code.USAGE)
     return Waiver.joined(content, [Waiver(*one, **signed) for one in new]), ""

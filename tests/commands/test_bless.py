@@ -174,9 +174,12 @@ Written: safe-gate.waivers.json
     WAIVERS.unlink()
     assert safe_gate("bless", "--waivers", *SIGNED, "--id", "t", "s").code == 0
     assert WAIVERS.read_bytes() == before
+    WAIVERS.write_bytes(own := before.replace(b"\n", b"\n\n").replace(b"2030-01-31", b"2026-02-28"))
     again = safe_gate("bless", "--waivers")  # nothing to add asks for no signature
     assert (again.code, again.out.splitlines()[0]) == (0, "0 waivers to add, 5 there already.")
-    assert WAIVERS.read_bytes() == before
+    assert "2 cases have an expired waiver" in again.out.splitlines()[1]
+    assert again.out.splitlines()[2:] == ["Nothing is written."]
+    assert WAIVERS.read_bytes() == own
 
 
 @pytest.mark.usefixtures("failed")
