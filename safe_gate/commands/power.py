@@ -55,8 +55,8 @@ def _count_cases(options: Settings) -> tuple[dict[str, int], bool]:
     if scores.problems:
         raise CannotJudge(*scores.problems)
     clusters = [
-        cluster
-        for own in scores.measured.values()
+        (name, cluster)
+        for name, own in scores.measured.items()
         for one in own.case_terms
         if one.asks and one.id not in own.left_out and (cluster := one.asks["cluster"])
     ]

@@ -56,6 +56,9 @@ def test_it_counts_the_cases_that_a_run_would_read(safe_gate: SafeGate) -> None:
     Path("safe.config.json").write_text('{"cluster-key": "x_topic"}', "utf-8")
     said = "Cases are counted one by one here. But a comparison counts the turns of a conversation, or cases with one"
     assert said in " ".join(safe_gate("power", "--cases", "c.jsonl").out.split())
+    write_batch(Path("b.json"), safe_case("s", x_topic="one"), safe_case("s2", x_topic="two"))
+    write_cases(Path("c.jsonl"), turn("t", x_topic="one"))
+    assert said not in " ".join(safe_gate("power", "--cases", "c.jsonl", "--batch", "b").out.split())
     assert safe_gate("power", "100").out == OF_A_HUNDRED
     write_cases(Path("t.jsonl"), talk("d", "Hi.", "I see.", "Yes.", "I see.", tags=["long"]), turn("t"))
     for turns, tag, is_said in (("last", "long", False), ("all", "long", True), ("all", "!long", False)):
