@@ -258,9 +258,9 @@ def metric(name: str) -> Metric:
 
 
 def scoring_terms(_part: object, policy: JsonObject) -> Any:
-    """Return the settings that scores follow from."""
-    context, words, checks = policy["context"], wording_of_tags(policy.get("tags")), [*policy["default_checks"]]
-    others = (context, context != 1), (words, words), (checks, checks != [*DEFAULT_CHECKS])
+    """Return the settings that scores follow from, whatever the order of their checks."""
+    context, words, checks = policy["context"], wording_of_tags(policy.get("tags")), sorted(policy["default_checks"])
+    others = (context, context != 1), (words, words), (checks, checks != sorted(DEFAULT_CHECKS))
     return [policy["profile"], *(one for one, is_set in others if is_set)]
 
 

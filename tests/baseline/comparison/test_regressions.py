@@ -63,6 +63,18 @@ def test_causes_that_a_report_cannot_separate_are_shown_so_at_the_case_too(safe_
         assert "By outputs: also by rules where the two are not separated." in " ".join(text.replace("║", "").split())
 
 
+def test_the_order_of_default_checks_is_no_change_of_rules(safe_gate: SafeGate) -> None:
+    checks = ["topic_pivot", "unverifiable_reassurance"]
+    configure({"default-checks": checks})
+    write()
+    safe_gate("run", *TURNS, "--report-dir", "old")
+    write(bad=("T-3",))
+    configure({"default-checks": checks[::-1]})
+    assert safe_gate("run", *TURNS, "--baseline", "old/safe-gate.json", *STRICT).code == 1
+    (change,) = report()["comparison"]["synthesis"]["changes"]
+    assert change["because"] == ["output"]
+
+
 def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: SafeGate) -> None:
     two = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": ["fever", "rash"]}}
     write(case=lambda name: safe_case(name, expectations=two))
