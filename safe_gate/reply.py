@@ -21,7 +21,7 @@ from safe_gate.evaluators.safe_v0.result import METRICS, THRESHOLDS, WEIGHTS, Ma
 from safe_gate.evaluators.synthesis import packs as rule_packs
 from safe_gate.evaluators.synthesis.checks import score, wording
 from safe_gate.evaluators.synthesis.checks.turn import Rules
-from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, WORDING
+from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, WORDING, is_own
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model.problems import CannotJudge, Place, Problem
 
@@ -194,7 +194,7 @@ def score_reply(
         rules = _with_packs(of_profile, given) if given else _as_shipped(of_profile)
     except CannotJudge as error:
         raise _refusal(error.problems) from None
-    own = tuple(name for name in rules.checks if "/" in name)
+    own = tuple(filter(is_own, rules.checks))
     asked = {"must_contain": _wanted("must_contain", must_contain)}
     asked |= {"must_not_contain": _wanted("must_not_contain", must_not_contain)}
     known = (*rules.checks, WORDING)

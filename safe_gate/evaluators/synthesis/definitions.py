@@ -197,18 +197,23 @@ def wording_of_tags(tags: Mapping[str, Mapping[str, Any]] | None) -> dict[str, d
     return {tag: kinds for tag, kinds in own.items() if kinds}
 
 
+def is_own(check: str) -> bool:
+    """Return whether a check is a team's own, or a judge's: its name has a slash."""
+    return "/" in check
+
+
 def check_title(check: str) -> str:
     """Return the title of a check. A team's own check keeps its name.
 
     >>> check_title("topic_pivot"), check_title("acme/no-discounts")
     ('Topic pivot', 'acme/no-discounts')
     """
-    return check if "/" in check else check.replace("_", " ").capitalize()
+    return check if is_own(check) else check.replace("_", " ").capitalize()
 
 
 def check_words(check: str) -> str:
     """Return the title of a check as it is written inside a sentence."""
-    return check if "/" in check else check.replace("_", " ")
+    return check if is_own(check) else check.replace("_", " ")
 
 
 GROUPS: Mapping[str, tuple[str, str]] = {

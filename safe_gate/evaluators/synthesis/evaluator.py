@@ -38,7 +38,7 @@ from safe_gate.evaluators.synthesis.checks.turn import (
     join_texts,
     merged_messages,
 )
-from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, KINDS, REPORTED, SHIPPED, WORDING
+from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, KINDS, REPORTED, SHIPPED, WORDING, is_own
 from safe_gate.evaluators.synthesis.result import Part, Result, Totals
 from safe_gate.evaluators.synthesis.result import report as report_of
 from safe_gate.model.codec import JsonObject
@@ -239,7 +239,7 @@ def _occurs(words: str, texts: Iterable[str]) -> bool:
 def misnamed_checks(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:
     """Yield the entries of `min_label_accuracy` that name neither a shipped check nor one of a team's packs."""
     named = (settings["min_label_accuracy"] or {}).keys() - {ALL_ENTRIES, *REPORTED}
-    known = (ALL_ENTRIES, *REPORTED, *(name for name in by().checks if "/" in name)) if named else ()
+    known = (ALL_ENTRIES, *REPORTED, *filter(is_own, by().checks)) if named else ()
     for name in sorted(name for name in named - {*known} if not name.startswith(judged.PREFIX)):
         words = f"is not a check{suggestion(name, known)}; expected {', '.join(known)}"
         yield Misnamed("min_label_accuracy", name, words)
@@ -248,7 +248,7 @@ def misnamed_checks(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[M
 def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
     """Return the problem of a case that names an unknown check, also in a label."""
     unknown = [name for name in case.checks if name not in rules.checks and name not in (*case.judged, WORDING)]
-    field, own = "checks", (name for name in case.expected if "/" in name and not name.startswith(judged.PREFIX))
+    field, own = "checks", (name for name in case.expected if is_own(name) and not name.startswith(judged.PREFIX))
     if not unknown and (unknown := [name for name in own if name not in rules.checks]):
         field = "expected"
     if not unknown and (WORDING not in case.checks or wording_of_case(case, rules)):
@@ -342,4 +342,4 @@ class Synthesis(Evaluator):
         return Totals.of(result for _, result in scored)
 
     def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str) -> Part:
-        return report_of(totals, results, (name for name in by.checks if "/" in name))
+        return report_of(totals, results, filter(is_own, by.checks))

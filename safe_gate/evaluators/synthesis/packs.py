@@ -31,6 +31,7 @@ from safe_gate.evaluators.synthesis.definitions import (
     IN_FAVOUR,
     REPORTED,
     SHIPPED,
+    is_own,
     wording_of_tags,
 )
 from safe_gate.evaluators.synthesis.engine.numbers import LONG, SHORTEST, Helplines, Numbers, digits_of
@@ -482,7 +483,7 @@ def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
             yield from _group_problems(file, checks, groups, used)
         if "defines" in pack:
             check, words = pack["check"], ""
-            if "/" not in check:
+            if not is_own(check):
                 words = f"is for a check of your own, such as acme/no-discounts; {check} ships"
             elif seen.setdefault(check, file.path) != file.path:
                 words = f"defines {check}, which {seen[check]} defines too; keep one"
@@ -515,11 +516,11 @@ def _group_problems(
     """
     pack = file.content
     check, group = pack["check"], pack["group"]
-    if "/" in check and check not in checks:
+    if is_own(check) and check not in checks:
         words = f"{quote(check)} is a check that no pack defines{suggestion(check, [*CHECKS, *checks])}"
         words = f"{words}; add `defines` to one pack of it, or add the pack that has it"
         yield Problem(file.place("check"), words, pack["pack"], "check")
-    elif "/" not in check and group not in groups:
+    elif not is_own(check) and group not in groups:
         known = [name for name, (of, _) in GROUPS.items() if of == check]
         words = f"{quote(group)} is not a group of {check}{suggestion(group, known)}; expected {', '.join(known)}"
         yield Problem(file.place("group"), words, pack["pack"], "group")
@@ -527,7 +528,7 @@ def _group_problems(
         of, field = groups[group]
         words = f"serves {of} and looks in {field}; the pack says {check} and {pack['field']}"
         yield Problem(file.place("group"), words, pack["pack"], f"group {group}")
-    elif "/" in check and group not in used:  # its rules would never count
+    elif is_own(check) and group not in used:  # its rules would never count
         words = f"{quote(group)} is a group that no definition names{suggestion(group, sorted(used))}"
         yield Problem(file.place("group"), f"{words}; add it to `defines` of {check}", pack["pack"], "group")
 
