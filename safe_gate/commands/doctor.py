@@ -91,12 +91,15 @@ def main(call: Call) -> int:
 
 def _origins(known: Mapping[str, Origin]) -> dict[str, tuple[str, str]]:
     """Return the kind of source of each setting and its name there; all sources, where its entries have several."""
-    found = dict[str, tuple[str, str]]()
+    of_entries = dict[str, dict[str, str]]()
     for name, origin in known.items():
-        of_entries = {one.place.path: one.kind for of, one in known.items() if of.startswith(f"{name}.")}
-        found[name] = origin.kind, origin.name
-        if len(of_entries) > 1:
-            found[name] = ", ".join(dict.fromkeys(of_entries.values())), ", ".join(of_entries)
+        setting, _, entry = name.partition(".")
+        if entry:
+            of_entries.setdefault(setting, {})[origin.place.path] = origin.kind
+    found = {name: (origin.kind, origin.name) for name, origin in known.items()}
+    for name, kinds in of_entries.items():
+        if len(kinds) > 1:
+            found[name] = ", ".join(dict.fromkeys(kinds.values())), ", ".join(kinds)
     return found
 
 

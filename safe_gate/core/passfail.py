@@ -198,8 +198,8 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
     def score(self, case: Any, by: Any) -> Result:
         returned = self.check(case.value)
         if returned.keys() != self.explanations.keys():  # no report could show, or withhold, another
-            named = [", ".join(map(repr, some)) or "nothing" for some in (returned, self.explanations)]
-            raise TypeError(f"check returns {named[0]}; expected all checks of explanations, which are {named[1]}")
+            given, expected = (", ".join(map(repr, some)) or "nothing" for some in (returned, self.explanations))
+            raise TypeError(f"check returns {given}; expected all checks of explanations, which are {expected}")
         for name, faults in returned.items():
             if not isinstance(faults, list | tuple) or not all(isinstance(fault, str) for fault in faults):
                 raise TypeError(f"check returns no list of texts for {name!r}")
