@@ -85,7 +85,8 @@ def _platforms() -> tuple[list[str], str]:
 
 def _workflow(folder: str) -> Path:
     """Return the workflow of a folder of the clone: two folders need two."""
-    return _WORKFLOWS / ("-".join(("safe-gate", *re.findall(r"[\w.]+", folder))) + ".yml")
+    name = re.sub(r"[^\w.-]+", "--", folder.strip("/"))
+    return _WORKFLOWS / ("-".join(filter(None, ("safe-gate", name))) + ".yml")
 
 
 def _wanted(platforms: list[str], workflow: Path) -> Mapping[Path, str]:

@@ -166,6 +166,19 @@ def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: Saf
     assert "Next:" not in ran.out
 
 
+def test_folders_whose_paths_differ_by_a_hyphen_get_workflows_of_their_own(
+    safe_gate: SafeGate, monkeypatch: Patch
+) -> None:
+    remote("git@github.com:acme/app.git")
+    for folder, name in {"a/b": "a--b", "a-b": "a-b", "---": "---"}.items():
+        Path(folder).mkdir(parents=True)
+        with monkeypatch.context() as within:
+            within.chdir(folder)
+            safe_gate("init")
+        workflow = Path(folder, f".github/workflows/safe-gate-{name}.yml")
+        assert yaml.safe_load(workflow.read_text("utf-8"))["name"] == workflow.stem
+
+
 def test_a_folder_inside_the_repository_names_its_config(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     remote("git@github.com:acme/app.git")
     git("remote", "add", "mirror", "git@gitlab.com:acme/app.git")
