@@ -6,8 +6,8 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
 
 - A trigger `before` covers what follows it in its sentence, one `after` covers what precedes it. `just` ends at a comma
   that no "or" or "nor" follows, `right` also after three words, `list` before a longer part between commas. A `word`
-  trigger covers one word, with what hyphens join to it. A `list after` one passes commas if "and" or a colon ends the
-  list, up to what may be a clause: "Rash, cough and fever denied", but not "Chest clear, cough and fever denied".
+  trigger covers one word, with what hyphens join to it. A `list after` one passes commas if "and" ends the list, one if
+  a colon does, up to what may be a clause: "Rash, cough and fever denied", not "Chest clear, cough and fever denied".
 - One `before if` or `after if` covers only in a sentence with an "if" after it. What `lifts` a trigger suspends it up
   to the end of the brackets or clause that it begins: "PMH: AF (on apixaban), COPD".
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
@@ -251,8 +251,10 @@ class Note:
         for start in reversed(found):
             end = start + size
             why = self._partial(start, end) or self._cancelled(start, end, phrase)
-            if occurrences and self._words[end] == ":" and not self._breaks.keys() & {*range(end, after + 1)}:
-                why = why or occurrences[-1].uncounted  # "Fever: no fever."
+            is_label = occurrences and self._words[end] == ":"
+            for cover in self._covers.get(UncountedReason.NEGATED, ()) if is_label else ():
+                if (trigger := cover[after]) and trigger.start == end + 1:
+                    why = why or occurrences[-1].uncounted  # "Fever: no fever."
             span = self._normalised.span(self._spans[start][0], self._spans[end - 1][1])
             occurrences.append(Occurrence(*span, why))
             after = start
@@ -364,16 +366,17 @@ class Note:
                 scope, _ = resumed.pop()
             if step == _FORWARD and ("lifts" in roles or (unit.word == "(" and not unit.effects)):
                 resumed.append((scope, frozenset(")") if unit.word == "(" else _CLAUSE_ENDS))
+            reaches = [reach for role, reach in _REACHES[step].items() if role in roles]
+            inner = unit if reaches or unit.word != "to" else scope.trigger  # "do not plan to stop"
             if roles & _ENDS[step] or ("new clause" in roles and kind != UncountedReason.HYPOTHETICAL):
                 scope = _NO_SCOPE
             elif scope.trigger:
                 scope = self._advanced(scope, unit, step)
                 cover[unit.start : unit.end] = [scope.trigger] * (unit.end - unit.start)
-            reaches = [reach for role, reach in _REACHES[step].items() if role in roles]
             if reaches:
                 scope = _Scope(unit, *max(reaches))
             if step == _FORWARD and (reaches or (kind == UncountedReason.NEGATED and "pseudo" in roles)):
-                cover[unit.start + 1 : unit.end] = [unit] * (unit.end - unit.start - 1)  # "not distended", "no change"
+                cover[unit.start + 1 : unit.end] = [inner] * (unit.end - unit.start - 1)  # "not distended", "no change"
         return cover
 
     def _advanced(self, scope: _Scope, unit: _Unit, step: int) -> _Scope:
@@ -385,10 +388,10 @@ class Note:
             return _NO_SCOPE
         if not scope.left and not unit.is_joined:
             return _NO_SCOPE
-        after_comma = 0 if unit.word in _OR else scope.after_comma
         if unit.word == "and":
-            after_comma = max(after_comma, scope.parts)
-        return scope._replace(after_comma=after_comma, left=scope.left - (not unit.is_joined))
+            scope = scope._replace(after_comma=max(scope.after_comma, scope.parts), parts=0)
+        is_last = unit.word in _OR or (unit.word == "," and scope.parts)
+        return scope._replace(after_comma=0 if is_last else scope.after_comma, left=scope.left - (not unit.is_joined))
 
     def _part(self, comma: int) -> int:
         """Return how many words are between a comma and the one before it, as if more if they may be a clause."""
