@@ -306,9 +306,10 @@ class Note:
 
     def _longer(self, begin: int, end: int) -> Uncounted:
         """Return that a part of the text is not whole, with the longer text around it."""
-        before = re.split(r"\s", self._text[max(0, begin - _LONGEST_QUOTE) : begin])[-1]
-        after = re.split(r"\s", self._text[end : end + _LONGEST_QUOTE])[0]
-        return Uncounted("", UncountedReason.PART, within=before + self._text[begin:end] + after)
+        text = self._normalised.text
+        before = re.split(r"\s", text[max(0, begin - _LONGEST_QUOTE) : begin])[-1]
+        after = re.split(r"\s", text[end : end + _LONGEST_QUOTE])[0]
+        return Uncounted("", UncountedReason.PART, within=before + text[begin:end] + after)
 
     def _cancelled(self, start: int, end: int, phrase: Note) -> Uncounted | None:
         """Return the trigger that covers words, None if they are affirmed. "no fever" has its own negation."""
@@ -322,7 +323,8 @@ class Note:
                     is_inside = trigger.start < start < trigger.end or self._words[start - 1] == "non"
                     is_covered = is_inside or cover[end - 1] is not None
                 if is_covered:
-                    typed = self._text[self._spans[trigger.start][0] : self._spans[trigger.end - 1][1]].lower()
+                    begin, stop = self._spans[trigger.start][0], self._spans[trigger.end - 1][1]
+                    typed = self._normalised.text[begin:stop].lower()
                     return Uncounted("", kind, trigger=re.sub(r"\d+", "#", _YEAR.sub("YYYY", typed)))
         return None
 
@@ -458,7 +460,7 @@ class Note:
             effects = [one for *rank, some in found if rank == [end, *fit] for one in some]
             if not _IF & self._ahead[start][1]:
                 effects = [one for one in effects if not one.role.endswith(" if")]
-            if self._words[start] == ":" and not effects:
+            if self._normalised.text[self._spans[start][0]] == ":" and not effects:
                 effects = [_Effect("", _COLON)]
             is_joined = self._gaps[start] == "-" or self._words[start - 1] == "non"
             units.append(_Unit(start, end, self._words[start], effects, is_joined))
