@@ -13,7 +13,7 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
   kinds but hypothetical: what follows "if" may be a whole clause.
 - A heading is a line that a colon or an open word such as "of" ends, or a whole trigger. What covers its end covers
-  each item of the list below it, anew.
+  each item of the list below it, anew, but for a `just` trigger further before a colon: "Is not well:".
 - A trigger in brackets covers nothing after them. What covered the words before them goes on.
 - `pseudo` are no triggers, though they hold the words of one. "No change in the rash" affirms a rash, but no change.
   `nothing` has phrases that neither begin nor end anything, though they hold the words of one that does.
@@ -69,7 +69,7 @@ _INFLECTED = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
 _BEFORE_NUMBER = re.compile(r"(?:\d[.,:/\u2014^-]|(?<!\S)\.|[^\W\d_](?<!\d[xX])|[<>\u2264\u2265]\s?)\Z")
 _AFTER_NUMBER, _AFTER_UNIT = re.compile(r"[.,:/\u2014^-]\d"), re.compile(r"/[^\W_]")
 _CLAUSE_ENDS, _OR, _IF = frozenset(".,;)"), frozenset({"or", "nor"}), frozenset({"if", "unless"})
-_HEADING_ENDS = frozenset({":", "any", "denies", "for", "if", "of", "with", "without"})
+_OPEN = frozenset({"any", "denies", "following", "for", "if", "of", "with", "without"})  # words that end a heading
 _COORDINATORS, _LINKS = frozenset({",", ":", "and", "or"}), frozenset({"be", "been", "of", "to"})
 _CLAUSES = ("is", "went_on", "goes_on", "stays", "shows", "by", "found", "state", "fine", "over")
 _MOST_FILLERS = 2
@@ -354,15 +354,15 @@ class Note:
         for behind, unit in pairwise((units[0], *units)):
             roles = {role.removesuffix(" if") for of, role in unit.effects if of in ("", kind)}
             if step == _FORWARD and _DASH in roles and kind == UncountedReason.OTHER and scope.trigger is behind:
-                continue  # "Mother - asthma."
+                if behind.word == ":" or behind.start in self._breaks:
+                    continue  # "Mother - asthma.", but not "Called mother - fever."
             if step == _BACKWARD and roles & {_DASH, _COLON} and behind.effects:
                 scope = scope._replace(after_comma=max(scope.after_comma, scope.parts))
                 continue  # "Fever - none."
             if roles & {_SENTENCE, _ITEM}:
                 resumed.clear()
             if step == _FORWARD and _ITEM in roles:
-                is_line = scope.trigger is behind and self._breaks.get(behind.start) in (_SENTENCE, _ITEM)
-                is_heading = is_line or self._words[unit.start - 1] in _HEADING_ENDS
+                is_heading = self._heads_list(scope, behind, unit.start)
                 scope = headings.setdefault(self._lists[unit.start], scope if is_heading else _NO_SCOPE)
             while resumed and unit.word in resumed[-1][1]:
                 scope, _ = resumed.pop()
@@ -380,6 +380,14 @@ class Note:
             if step == _FORWARD and (reaches or (kind == UncountedReason.NEGATED and "pseudo" in roles)):
                 cover[unit.start + 1 : unit.end] = [inner] * (unit.end - unit.start - 1)  # "not distended", "no change"
         return cover
+
+    def _heads_list(self, scope: _Scope, behind: _Unit, place: int) -> bool:
+        """Return whether a scope covers the list below: "PMH", "Denies:", "Not aware of:", but not "Is not well:"."""
+        if scope.trigger is behind and self._breaks.get(behind.start) in (_SENTENCE, _ITEM):
+            return self._words[behind.start - 1 : behind.start] not in ([":"], ["?"])  # an answer
+        before, last = self._words[place - 2], self._words[place - 1]
+        is_near = scope.trigger is None or scope.trigger.end >= place - 1
+        return last in _OPEN or (last == ":" and (before in _OPEN or scope.after_comma > 0 or is_near))
 
     def _advanced(self, scope: _Scope, unit: _Unit, step: int) -> _Scope:
         """Return a scope at what comes next, which may be its end. Of a hyphenated word, the first one counts."""
