@@ -229,17 +229,17 @@ def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
 NOTES = (
     "no ", "now ", "really ", "no really ", "denies fever, ", "or ", "fever or, ", "1,", "1.", "5 mg/", "5 mg ", "fever ", "fever. ",
     "fever?", "\n- fever", "Denies:\n- fever", "no fever if ", "a1", "5", "c. d ", ": no ", "but ", ", his ", "was not ", "his his ",
-    "fever - ", "( no ", "no ) ", "\u0130 ", "a ", "' ", "fevers ", "in 2011 ",
+    "fever - ", "( no ", "no ) ", "\u0130 ", "a ", "' ", "fevers ", "in 2011 ", "- stop warfarin\n",
 )  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", some(NOTES), ids=ascii)
 def test_a_note_is_matched_in_linear_time(unit: str) -> None:
     by = policy(safe_match="clinical")
-    phrases = ("fever", "5 mg", "1", "a a a b", "no fever", "his his")
+    phrases = ("fever", "5 mg", "1", "a a a b", "no fever", "his his", "stop warfarin")
 
     def work(text: str) -> object:
-        return scored(by, must_contain_phrases=phrases, summary=f"Denies fever. {text}")
+        return scored(by, must_contain_phrases=phrases, summary=f"Denies fever. Never:\n{text}")
 
     assert is_linear(work, unit, size=SIZE // 2)
 

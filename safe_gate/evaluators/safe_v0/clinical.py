@@ -41,17 +41,22 @@ from safe_gate.evaluators.safe_v0.result import Uncounted, UncountedReason
 
 _FILE = Path(__file__).with_name("clinical.json")
 # What begins a line and is no word of it: the signs of a heading, a quotation or an item of a list.
-_MARK = (
-    r"(?m:^)(?:(?:[*\u00b7]|#{1,6}|\+(?! ve\b)|>(?! ?\d+(?![.)\d]))|\(?(?:[12]?\d|[a-z])\)|(?:[12]?\d|[ivx]{1,4})\.)\s"
-    r"|[-\u2014\u2022\u2023\u25aa\u25cb\u25cf\u25e6](?:\s|(?=[^\W\d_])))+(?=\S)"
-)
-_MARKS, _HTML_ITEM = re.compile(_MARK), re.compile(r"(?i:<li\b[^<>]*>)")
+_MARK = r"""(?m:^)(?:
+    (?:[*\u00b7] | \#{1,6} | \+(?!\ ve\b) | >(?!\ ?\d+(?![.)]\s|\d)))\s
+  | (?:\(?(?:[12]?\d|[a-z])\) | (?:[12]?\d|[ivx]{1,4})\.)\s
+  | [-\u2014\u2022\u2023\u25aa\u25cb\u25cf\u25e6](?:\s|(?=[^\W\d_]))
+)+(?=\S)"""
+_MARKS, _HTML_ITEM = re.compile(_MARK, re.VERBOSE), re.compile(r"(?i:<li\b[^<>]*>)")
 _FIRST_CELL = re.compile(r"(?m:^)\|([^|\n]*)\|(?=.*\|)")
-# A break after words that end no sentence, or before "> 38".
+# A break after words that end no sentence, or before "> 38" with a unit of temperature, "or", "and" or a mark.
 _UNFINISHED = re.compile(
-    r"(?:(?:(?m:^)|(?<=[^\W\d_] ))(?:an?|above|any|are|at|below|[Dd]enies|for|had|has|have|her|his|[Ii]f|is|of|or|over"
-    r"|than|the|their|to|under|was|were|with|[Ww]ithout|(?:are|but|had|has|have|is|was|were|with) not?)"
-    rf"|(?<=[^.!?:;\n])(?=\n> ?\d))\n(?!{_MARK})(?=[a-z\d<>\u2264\u2265])"
+    rf"""(?:
+    (?:(?m:^) | (?<=[^\W\d_]\ ))
+    (?:an?|above|any|are|at|below|[Dd]enies|for|had|has|have|her|his|[Ii]f|is|of|or|over|than|the|their|to|under
+      |was|were|with|[Ww]ithout | (?:are|but|had|has|have|is|was|were|with)\ not?)
+  | (?<=[^.!?:;\n])(?=\n>\ ?\d+(?:[.,]\d+)? (?:\ ?\u00b0?[CFc]\b | \ (?:or|and)\b | [.,;)](?!\d) | \n | \Z))
+)\n(?!{_MARK})(?=[a-z\d<>\u2264\u2265])""",
+    re.VERBOSE,
 )
 # A minus for a dash, and a raised point, but not the minus of "-2".
 _MINUS, _POINT = re.compile(r"(?<=\w)\u2212|\u2212(?!\d)"), re.compile(r"(?<=\d)\u00b7(?=\d)")
@@ -59,20 +64,27 @@ _TOKEN = re.compile(r"\d+(?:(?:[.,]|'(?=\d{3}))\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^
 _IGNORED = frozenset("-\u2014\"'")  # typography, which no phrase depends on
 _THOUSANDS, _YEAR = re.compile(r"\d{1,3}(?:[,']\d{3})+"), re.compile(r"(?:19|20)\d\d")
 # "?PE", "Imp: ? PE" and "Cough ? cause", but neither "Cough ? No" nor "Any cough ? She says no".
+_ANSWERS = (
+    "no|yes|nil|none|never|not|denies|denied|unknown|unsure|unclear|maybe|nope|ex|he|she|they|we|will|awaiting|n|y|i"
+)
 _ASKING = re.compile(
     r"\?(?=[^\W_])|(?m:^|(?<=[.,;:(])|(?<=[^\w\s]\s)|(?<=\s)(?=\? (?:[a-z]|[A-Z](?![a-z]))))"
-    r"\?(?= (?!(?i:no|yes|nil|none|not|denies|denied|n|y|i)\b)[^\W_])"
+    rf"\?(?= (?!(?i:{_ANSWERS})\b)[^\W_])"
 )
 _INITIAL, _LONE = re.compile(r"(?<![\w.])\w\.\s?\Z"), re.compile(r"\s*[^\W\d_]\.\s*")
 _INFLECTED = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
 # What makes a number go on before it and after it, and what makes a unit go on: "1-5" or "<5" but not "2x5", "mg/kg".
 _BEFORE_NUMBER = re.compile(r"(?:\d[.,:/\u2014^-]|(?<!\S)\.|[^\W\d_](?<!\d[xX])|[<>\u2264\u2265]\s?)\Z")
 _AFTER_NUMBER, _AFTER_UNIT = re.compile(r"[.,:/\u2014^-]\d"), re.compile(r"/[^\W_]")
-_CLAUSE_ENDS, _OR, _IF = frozenset(".,;)"), frozenset({"or", "nor"}), frozenset({"if", "unless"})
+_CLAUSE_ENDS, _STOPS = frozenset(".,;)"), frozenset(".!?")
+_OR, _IF = frozenset({"or", "nor"}), frozenset({"if", "unless"})
 _OPEN = frozenset({"any", "denies", "following", "for", "if", "of", "with", "without"})  # words that end a heading
-_COORDINATORS, _LINKS = frozenset({",", ":", "and", "or"}), frozenset({"be", "been", "of", "to"})
+_COORDINATORS = frozenset({",", ":", "and", "hence", "or", "so", "then", "therefore"})
+_LINKS = frozenset({"be", "been", "of", "to"})
 _CLAUSES = ("is", "went_on", "goes_on", "stays", "shows", "by", "found", "state", "fine", "over")
 _MOST_FILLERS = 2
+_FARTHEST = 30  # words behind a negation that undoes another one
+_LONGEST_PART = 3  # words between two commas of a list that a trigger behind it covers
 _LONGEST_QUOTE = 20  # characters on either side of a part
 _DEEPEST = 20  # blanks before a line
 _SENTENCE, _ITEM, _DASH, _COLON = "sentence", "item of a list below its heading", "dash", "colon"
@@ -87,7 +99,7 @@ _REACHES: Mapping[int, Mapping[str, tuple[int, ...]]] = {
     },
     _BACKWARD: {
         "after": (_UNBOUNDED, _UNBOUNDED),
-        "list after": (0, _UNBOUNDED, 3),
+        "list after": (0, _UNBOUNDED, _LONGEST_PART),
         "just after": (0, _UNBOUNDED),
         "right after": (0, 3),
     },
@@ -285,8 +297,10 @@ class Note:
             is_part |= after[:1].isdigit()
             is_dose = last in units and end - start > 1 and self._words[end + 2 : end + 3] != [last]  # "500mg/125mg"
             is_part |= is_dose and _AFTER_UNIT.match(after) is not None
-            if is_dose and self._words[end : end + 1] in (["/"], ["per"]):  # "5 mg per kg"
-                high += 2 * any(one in units - {"ng"} or one.isdigit() for one in self._words[end + 1 : end + 2])
+            if is_dose and self._breaks.keys().isdisjoint((end, end + 1)) and self._words[end] in ("/", "per"):
+                sign, of = self._words[end : end + 2]
+                if of in units - {"ng"} or (sign == "/" and of[0].isdigit()):  # "5 mg per kg", "5 mg / 2 ml"
+                    high += 2
         is_part |= (low, high) != (start, end)
         return self._longer(self._spans[low][0], self._spans[high - 1][1]) if is_part else None
 
@@ -330,7 +344,9 @@ class Note:
 
     def _undoes(self, trigger: _Unit, start: int, phrase: Note) -> bool:
         """Return whether a trigger undoes the negation that a phrase begins with, as in "do not stop"."""
-        negated, words = UncountedReason.NEGATED, self._words[trigger.end : start + 1]
+        negated, least = UncountedReason.NEGATED, max(trigger.end, start - _FARTHEST)
+        begin = next((place for place in range(start, least, -1) if place in self._breaks), least)
+        words = self._words[begin : start + 1]
         if not any(kind == negated for kind, _ in phrase._units[1].effects) or _COORDINATORS & {*words}:
             return False
         if trigger.end > start:
@@ -353,9 +369,9 @@ class Note:
         headings = dict[int, _Scope]()  # what covers each item of a list, by the list's first word
         for behind, unit in pairwise((units[0], *units)):
             roles = {role.removesuffix(" if") for of, role in unit.effects if of in ("", kind)}
-            if step == _FORWARD and _DASH in roles and kind == UncountedReason.OTHER and scope.trigger is behind:
-                if behind.word == ":" or behind.start in self._breaks:
-                    continue  # "Mother - asthma.", but not "Called mother - fever."
+            is_name = scope.trigger is behind and (behind.word == ":" or behind.start in self._breaks)
+            if step == _FORWARD and _DASH in roles and kind == UncountedReason.OTHER and is_name:
+                continue  # "Mother - asthma.", but not "Called mother - fever."
             if step == _BACKWARD and roles & {_DASH, _COLON} and behind.effects:
                 scope = scope._replace(after_comma=max(scope.after_comma, scope.parts))
                 continue  # "Fever - none."
@@ -406,7 +422,7 @@ class Note:
     def _part(self, comma: int) -> int:
         """Return how many words are between a comma and the one before it, as if more if they may be a clause."""
         start, table = comma, _table()
-        while start > comma - 4 and start not in self._breaks and self._words[start - 1] != ",":
+        while start >= comma - _LONGEST_PART and start not in self._breaks and self._words[start - 1] != ",":
             start -= 1
         part = self._words[start:comma]
         is_clause = table.clausal & {*part} or any(
@@ -431,13 +447,15 @@ class Note:
                 is_headed = place > 0 and (self._words[place - 1] == ":" or (not open_lists and item[0] > above))
                 while open_lists and item[0] <= open_lists[-1][0][0] and (is_headed or item != open_lists[-1][0]):
                     open_lists.pop()
-                open_lists += [(item, place)] * is_headed
+                if is_headed:
+                    open_lists.append((item, place))
                 breaks[place], above = _ITEM if open_lists else _SENTENCE, item[0]
-                lists.update((place, first) for _, first in open_lists[-1:])
+                if open_lists:
+                    lists[place] = open_lists[-1][1]
             else:
                 is_new = "\n" in gap
                 goes_on = is_new and open_lists and _indentation(self._normalised, begin) > open_lists[-1][0][0]
-                if not goes_on or self._words[place - 1] in ".!?":
+                if not goes_on or self._words[place - 1] in _STOPS:
                     breaks[place] = _SENTENCE
                 if is_new and not goes_on:
                     open_lists, above = [], -1
@@ -449,7 +467,7 @@ class Note:
         found, size, later = list[tuple[int, frozenset[str]]](), 0, frozenset[str]()
         for place in reversed(range(len(self._words))):
             if self._breaks.get(place + 1) in (_SENTENCE, _ITEM):
-                size, later = int(self._words[place] not in {*".!?"}), frozenset()  # with or without a full stop
+                size, later = int(self._words[place] not in _STOPS), frozenset()  # with or without a full stop
             found.append((size, later))
             size, later = size + 1, later | ((_OR | _IF) & {self._words[place]})
             if self._words[place] == ",":
