@@ -64,9 +64,7 @@ _TOKEN = re.compile(r"\d+(?:(?:[.,]|'(?=\d{3}))\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^
 _IGNORED = frozenset("-\u2014\"'")  # typography, which no phrase depends on
 _THOUSANDS, _YEAR = re.compile(r"\d{1,3}(?:[,']\d{3})+"), re.compile(r"(?:19|20)\d\d")
 # "?PE", "Imp: ? PE" and "Cough ? cause", but neither "Cough ? No" nor "Any cough ? She says no".
-_ANSWERS = (
-    "no|yes|nil|none|never|not|denies|denied|unknown|unsure|unclear|maybe|nope|ex|he|she|they|we|will|awaiting|n|y|i"
-)
+_ANSWERS = "awaiting|denie[ds]|ex|he|i|maybe|n|never|nil|no|none|nope|not|she|they|un(?:clear|known|sure)|we|will|y|yes"
 _ASKING = re.compile(
     r"\?(?=[^\W_])|(?m:^|(?<=[.,;:(])|(?<=[^\w\s]\s)|(?<=\s)(?=\? (?:[a-z]|[A-Z](?![a-z]))))"
     rf"\?(?= (?!(?i:{_ANSWERS})\b)[^\W_])"
@@ -84,30 +82,18 @@ _LINKS = frozenset({"be", "been", "of", "to"})
 _CLAUSES = ("is", "went_on", "goes_on", "stays", "shows", "by", "found", "state", "fine", "over")
 _MOST_FILLERS = 2
 _FARTHEST = 30  # words behind a negation that undoes another one
-_LONGEST_PART = 3  # words between two commas of a list that a trigger behind it covers
+_PART = 3  # the most words between two commas of a list that a trigger behind it covers
 _LONGEST_QUOTE = 20  # characters on either side of a part
 _DEEPEST = 20  # blanks before a line
 _SENTENCE, _ITEM, _DASH, _COLON = "sentence", "item of a list below its heading", "dash", "colon"
 # How far the roles of triggers reach, forward and backward: the most words after a comma, in all, in a list's parts.
-_FORWARD, _BACKWARD, _UNBOUNDED = 1, -1, sys.maxsize
+_FORWARD, _BACKWARD, _ALL = 1, -1, sys.maxsize
 _REACHES: Mapping[int, Mapping[str, tuple[int, ...]]] = {
-    _FORWARD: {
-        "before": (_UNBOUNDED, _UNBOUNDED),
-        "list before": (4, _UNBOUNDED),
-        "just before": (0, _UNBOUNDED),
-        "word before": (0, 0),
-    },
-    _BACKWARD: {
-        "after": (_UNBOUNDED, _UNBOUNDED),
-        "list after": (0, _UNBOUNDED, _LONGEST_PART),
-        "just after": (0, _UNBOUNDED),
-        "right after": (0, 3),
-    },
+    _FORWARD: {"before": (_ALL, _ALL), "list before": (4, _ALL), "just before": (0, _ALL), "word before": (0, 0)},
+    _BACKWARD: {"after": (_ALL, _ALL), "list after": (0, _ALL, _PART), "just after": (0, _ALL), "right after": (0, 3)},
 }
-_ENDS = {
-    _FORWARD: {"ends", "pseudo", "lifts", _SENTENCE, _DASH},
-    _BACKWARD: {"ends", "pseudo", _SENTENCE, _ITEM, _DASH, _COLON},
-}
+_BOTH_WAYS = {"ends", "pseudo", _SENTENCE, _DASH}
+_ENDS = {_FORWARD: {*_BOTH_WAYS, "lifts"}, _BACKWARD: {*_BOTH_WAYS, _ITEM, _COLON}}
 
 
 class _Effect(NamedTuple):
@@ -170,7 +156,7 @@ def _table() -> _Table:
         for role, some in roles.items():
             for typed in some:
                 phrases.add(typed.split(), data["words"], _Effect(kind, role))
-    clausal = frozenset(word for name in _CLAUSES for word in data["words"][name]) | {"and", ":"}
+    clausal = frozenset(word for name in _CLAUSES for word in data["words"][name]) | {"and", ":", "#"}
     return _Table(phrases, frozenset(data["fillers"]), frozenset(data["units"]), clausal)
 
 
@@ -205,8 +191,8 @@ class _Scope(NamedTuple):
     """The trigger that covers what comes next, if any, and how far: words after a comma, in all, in a list's parts."""
 
     trigger: _Unit | None
-    after_comma: int = _UNBOUNDED
-    left: int = _UNBOUNDED
+    after_comma: int = _ALL
+    left: int = _ALL
     parts: int = 0
 
 
@@ -350,8 +336,7 @@ class Note:
         if not any(kind == negated for kind, _ in phrase._units[1].effects) or _COORDINATORS & {*words}:
             return False
         if trigger.end > start:
-            inner = self._words[trigger.start : start]  # "not ruled out", but not "was negative for"
-            return (negated, "pseudo") in trigger.effects or any(map(_table().has, inner))
+            return any(map(_table().has, self._words[trigger.start : start]))  # "not ruled out", not "was negative for"
         before = self._words[start - 1]
         return len(words) == 1 or words[-1] == "without" or before in _LINKS or _table().skips(before)
 
@@ -410,9 +395,8 @@ class Note:
         size, later = self._ahead[unit.start]
         if step == _BACKWARD and unit.word == ",":
             size = self._part(unit.start)
-        if unit.word == "," and size > scope.after_comma and not _OR & later:
-            return _NO_SCOPE
-        if not scope.left and not unit.is_joined:
+        is_over = unit.word == "," and size > scope.after_comma and not _OR & later
+        if is_over or (not scope.left and not unit.is_joined):
             return _NO_SCOPE
         if unit.word == "and":
             scope = scope._replace(after_comma=max(scope.after_comma, scope.parts), parts=0)
@@ -422,13 +406,11 @@ class Note:
     def _part(self, comma: int) -> int:
         """Return how many words are between a comma and the one before it, as if more if they may be a clause."""
         start, table = comma, _table()
-        while start >= comma - _LONGEST_PART and start not in self._breaks and self._words[start - 1] != ",":
+        while start >= comma - _PART and start not in self._breaks and self._words[start - 1] != ",":
             start -= 1
-        part = self._words[start:comma]
-        is_clause = table.clausal & {*part} or any(
-            one.endswith("ed") or one[0].isdigit() or table.has(one) for one in part
-        )
-        return _UNBOUNDED if is_clause else len(part)
+        part = self._keys[start:comma]
+        is_clause = table.clausal & {*part} or any(one.endswith("ed") or table.has(one) for one in part)
+        return _ALL if is_clause else len(part)
 
     def _structure(self) -> tuple[Mapping[int, str], Mapping[int, int]]:
         """Return the words that follow a break, with its kind, and those that begin an item, with its list's first."""
