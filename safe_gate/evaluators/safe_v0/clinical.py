@@ -249,9 +249,8 @@ class Note:
         for start in reversed(found):
             end = start + size
             why = self._partial(start, end) or self._cancelled(start, end, phrase)
-            is_label = occurrences and self._words[end] == ":"
-            for cover in self._covers.get(UncountedReason.NEGATED, ()) if is_label else ():
-                if (trigger := cover[after]) and trigger.start == end + 1:
+            for one in self._covers.get(UncountedReason.NEGATED, ()) if occurrences and self._words[end] == ":" else ():
+                if (trigger := one[after]) and trigger.start == end + 1:
                     why = why or occurrences[-1].uncounted  # "Fever: no fever."
             span = self._normalised.span(self._spans[start][0], self._spans[end - 1][1])
             occurrences.append(Occurrence(*span, why))
@@ -336,7 +335,8 @@ class Note:
         if not any(kind == negated for kind, _ in phrase._units[1].effects) or _COORDINATORS & {*words}:
             return False
         if trigger.end > start:
-            return any(map(_table().has, self._words[trigger.start : start]))  # "not ruled out", not "was negative for"
+            is_negated = any(map(_table().has, self._words[trigger.start : start]))
+            return is_negated or (negated, "pseudo") in trigger.effects  # "not ruled out", not "was negative for"
         before = self._words[start - 1]
         return len(words) == 1 or words[-1] == "without" or before in _LINKS or _table().skips(before)
 
