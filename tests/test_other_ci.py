@@ -124,9 +124,17 @@ def test_a_branch_behind_main_is_compared_with_where_it_left_main(safe_gate: Saf
     git("switch", "--quiet", "behind")
     (script,) = blocks("Compare with a branch", "sh")
     assert shell(script).returncode == 0
-    (export,) = yaml.safe_load(blocks("GitLab", "yaml")[1])["safe-gate"]["before_script"]
+    export = "\n".join(yaml.safe_load(blocks("GitLab", "yaml")[1])["safe-gate"]["before_script"])
     assert shell(f"{export}\nsafe-gate run", CI_DEFAULT_BRANCH="main").returncode == 0
     assert shell("safe-gate run", SAFE_GATE_BASELINE="origin/main").returncode == 1
+    git("remote", "remove", "origin")
+    no_base = "without its baseline no job may pass"
+    assert shell(f"{export}\nsafe-gate run", CI_DEFAULT_BRANCH="main").returncode == _OF_GIT, no_base
+    assert shell(f"set +e\n{script}").returncode == _OF_GIT, no_base
+
+
+_OF_GIT = 128
+"""The exit code of git for an error."""
 
 
 def test_the_gitlab_job_is_the_one_that_init_writes_and_a_project_may_change_it() -> None:
