@@ -205,7 +205,7 @@ def _score_baseline(
         for one in others
         if today[one.name] == head.rules[one.name]
     }
-    by_today = _sound_parts(again, there.settings)
+    by_today = _sound_parts(again, read.settings)
     # Without a case that today's rules fit and fail, each keeps its verdict.
     kept = {name for name in EVALUATORS if before[name] == head.rules[name] or (name in again and not by_today[name])}
     parts = {name: part if name in kept else by_today[name] for name, part in old.parts.items()}
