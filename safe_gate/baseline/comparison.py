@@ -77,7 +77,7 @@ def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun |
     now = {name: one.texts for name, one in scores.measured.items()}
     if past is None or found is None or texts_of != "all":
         return Recorded(now)
-    texts = baseline_texts(past, found)
+    texts = _baseline_texts(past, found, scores.parts)
     return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)))
 
 
@@ -267,15 +267,16 @@ def compare_to(
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 
-def baseline_texts(past: BaselineRun, compared: Comparison) -> dict[tuple[str, str], JsonObject]:
-    """Return a commit's texts of the changed cases in both runs, by evaluator and id. A report has none."""
+def _baseline_texts(past: BaselineRun, compared: Comparison, head: Parts) -> dict[tuple[str, str], JsonObject]:
+    """Return a commit's texts of the changed cases in both runs, by evaluator and the head's id. A report has none."""
     texts: dict[tuple[str, str], JsonObject] = {}
     for evaluator, part in parts_of(compared.parts):
         one = past.scores.measured.get(evaluator.name) if past.scores else None
         changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
+        turns = gate.turned_cases(evaluator.name, past.old.parts[evaluator.name], head[evaluator.name])
         for result, recorded in zip(one.results, one.texts, strict=True) if one and changed else ():
-            if result.id in changed:
-                texts[evaluator.name, result.id] = recorded
+            if (id_ := turns.get(result.id, result.id)) in changed:
+                texts[evaluator.name, id_] = recorded
     return texts
 
 

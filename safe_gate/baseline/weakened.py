@@ -120,8 +120,9 @@ def _recordings_now(before: Terms, head: Terms) -> Mapping[str, Sequence[str]]:
     files = {(name, one.id): one.file for name, cases in head.cases.items() for one in cases}
     now, found = defaultdict[str, set[str]](set), defaultdict[str, dict[str, None]](dict)
     for name, cases in before.cases.items():
+        turns = before.turned(name, head)
         for one in cases:
-            if file := files.get((name, one.id)):
+            if file := files.get((name, turns.get(one.id, one.id))):
                 now[one.file].add(file)
     for recording, sources in before.settings["recordings"].items():
         there = held(recording)
@@ -138,7 +139,7 @@ def _terms_of_report(report: Report) -> Terms:
         for result in results_of(part):
             outcome = evaluator.compare.outcome(result)
             excuses = result.groups if outcome.is_meant_to_fail else ()
-            asked_of = CaseTerms(result.id, result.digests["case"], None, excuses, outcome.judges)
+            asked_of = CaseTerms(result.id, result.digests["case"], None, excuses, outcome.judges, talk=outcome.talk)
             cases[evaluator.name].append(asked_of)
     return Terms(
         settings_of(report),

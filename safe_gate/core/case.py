@@ -324,12 +324,12 @@ def selects(tag: Iterable[str], groups: Iterable[str]) -> bool:
     return (not wanted or not wanted.isdisjoint(groups)) and unwanted.isdisjoint(groups)
 
 
-def turned(before: Collection[str], after: Collection[str]) -> dict[str, str]:
-    """Return the ids of the conversations whose turns are all judged now, each with the id of its last turn.
+def turned(before: Collection[str], turns: Mapping[str, str]) -> dict[str, str]:
+    """Return the cases before that are conversations whose turns are judged now, each with the id of its last turn.
 
-    >>> turned(["talk", "a"], ["talk@1", "talk@3", "a", "a@1"])
+    `turns` has the ids of these turns, in their order, each with that of its conversation.
+
+    >>> turned(["talk", "a"], {"talk@1": "talk", "talk@3": "talk"})
     {'talk': 'talk@3'}
     """
-    new = ((one.rpartition("@"), one) for one in after if one not in before)
-    last = {talk: one for (talk, _, turn), one in new if turn.isdecimal()}
-    return {talk: last[talk] for talk in last.keys() & {*before} - {*after}}
+    return {talk: turn for turn, talk in turns.items() if talk in before and turn not in before}

@@ -39,7 +39,7 @@ class CaseTerms(NamedTuple):
 
     The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
     If only the digest is known, `excuses` are the groups of a case that is meant to fail. `judges` are those of
-    recorded verdicts, by check, and `file` is where the case stands.
+    recorded verdicts, by check, and `file` is where the case stands. `talk` is as in `Outcome`.
     """
 
     id: str
@@ -48,12 +48,14 @@ class CaseTerms(NamedTuple):
     excuses: Sequence[str] = ()
     judges: Mapping[str, str] = {}
     file: str = ""
+    talk: str = ""
 
     @classmethod
     def of(cls, case: Case) -> CaseTerms:
         """Return the terms of a case."""
         asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
-        return cls(case.id, case.digests()["case"], asks, judges=case.judges(), file=case.place.path)
+        talk = next((one for one in case.ids if one != case.id), "")
+        return cls(case.id, case.digests()["case"], asks, judges=case.judges(), file=case.place.path, talk=talk)
 
 
 Cases = Mapping[str, Sequence[CaseTerms]]
@@ -74,6 +76,11 @@ class Terms(NamedTuple):
     packs_sha256: str
     waivers: Sequence[Waiver] = ()
 
+    def turned(self, name: str, head: Terms) -> Mapping[str, str]:
+        """Return the conversations of an evaluator that are `turned` in the head."""
+        turns = {one.id: one.talk for one in head.cases.get(name, ()) if one.talk}
+        return turned({one.id for one in self.cases.get(name, ())}, turns) if turns else {}
+
 
 def weakenings(base: Terms, head: Terms) -> list[Weakening]:
     """Return how the head's terms are weaker than the base's: settings, rules, waivers, cases.
@@ -87,7 +94,7 @@ def weakenings(base: Terms, head: Terms) -> list[Weakening]:
     return [
         *_settings(base.settings, head.settings),
         *_rules(base, head),
-        *_waivers(base.waivers, head.waivers),
+        *_waivers(base, head),
         *_cases(base, head),
     ]
 
@@ -243,8 +250,15 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
 # --- waivers ------------------------------------------------------------------------------------
 
 
-def _waivers(base: Sequence[Waiver], head: Sequence[Waiver]) -> Iterator[Weakening]:
-    before, after = ({Waivable.of(one): one.expires for one in waivers} for waivers in (base, head))
+def _waivers(base: Terms, head: Terms) -> Iterator[Weakening]:
+    before, after = ({Waivable.of(one): one.expires for one in terms.waivers} for terms in (base, head))
+    for name, evaluator in EVALUATORS.items() if before else ():
+        kind, turns = evaluator.present.measure_noun, base.turned(name, head)
+        before |= {
+            one._replace(case_id=turns[one.case_id]): until
+            for one, until in before.items()
+            if one.kind == kind and one.case_id in turns
+        }
     for waived, until in sorted(after.items()):
         earlier = before.get(waived)
         if earlier is None or until > earlier:
@@ -267,7 +281,7 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
         compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name, ())
         judges = set[tuple[str, str, str]]()
         places = {one.id: place for place, one in enumerate(now)}  # they may be too many to hold
-        turns = turned({one.id for one in base.cases.get(name, ())}, places)
+        turns = base.turned(name, head)
         for before in base.cases.get(name, ()):
             place = places.get(turns.get(before.id, before.id))
             if place is None:

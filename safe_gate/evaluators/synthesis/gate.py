@@ -245,6 +245,7 @@ def outcome(case: Result) -> Outcome:
         judges={name: verdict.by for name, verdict in case.judged.items()},
         is_meant_to_fail=case.is_negative_example,
         has_no_reply=bool(case.no_reply),
+        talk=case.id.removesuffix(turn) if case.id.endswith(turn := f"@{case.message}") and turn != "@None" else "",
     )
 
 
