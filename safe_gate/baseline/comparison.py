@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import field, replace
 from datetime import datetime
+from pathlib import Path
 from typing import Any, Literal
 
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline, RunSides, Snapshots, refuse_narrower_filter
+from safe_gate.core.case import Documents
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import quote, suggestion
-from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of
+from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of, results_of
 from safe_gate.gate import comparison as gate
 from safe_gate.gate.comparison import ComparedRun
 from safe_gate.gate.weakening import Cases, CaseTerms
-from safe_gate.inputs import case_files, globs
+from safe_gate.inputs import case_files, disk, globs
 from safe_gate.inputs.case_files import without_unmatched
 from safe_gate.inputs.commit_files import FilePath, unavailable
 from safe_gate.inputs.disk import HERE
@@ -140,9 +142,31 @@ class BaselineRun:
     inputs: Sequence[InputFile] = ()
 
     @property
+    def reported(self) -> Cases:
+        """The terms of a commit's cases, or those that a report records."""
+        return self.scores.case_terms if self.scores else reported_terms(self.old.parts, self.inputs)
+
+    @property
     def cases(self) -> Cases | None:
         """The terms of a commit's cases, by evaluator."""
         return self.scores.case_terms if self.scores else None
+
+
+def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
+    """Return the terms of cases in a report that was made of these files: the digests alone."""
+    paths, found = {one.path for one in inputs}, dict[str, list[CaseTerms]]()
+    for evaluator, part in parts_of(parts):
+        terms = found.setdefault(evaluator.name, [])
+        for result in results_of(part):
+            outcome, file = evaluator.compare.outcome(result), result.place.path
+            beside = disk.display_path(case_files.outputs_beside(Path(file)))
+            if isinstance(evaluator.input, Documents) and beside in paths:
+                file = beside
+            excuses = result.groups if outcome.is_meant_to_fail else ()
+            terms.append(
+                CaseTerms(result.id, result.digests["case"], None, excuses, outcome.judges, file, outcome.talk)
+            )
+    return found
 
 
 def _sound_parts(found: Mapping[str, Measurement], settings: JsonObject) -> Parts:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Callable, Container, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -17,15 +17,14 @@ from typing import NamedTuple
 
 from safe_gate.baseline.comparison import BaselineRun
 from safe_gate.baseline.source import Baseline, RunSides
-from safe_gate.core.case import Documents
-from safe_gate.evaluators.registry import parts_of, results_of
 from safe_gate.gate import rules as gate_rules
-from safe_gate.inputs import case_files, checked, disk, globs
+from safe_gate.gate import weakening
+from safe_gate.inputs import checked, disk, globs
 from safe_gate.inputs.commit_files import Clone, FilePath, Missing
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Comparison, Fault, InputFile, Lock, Locked, Parts, Recordings, Stale
+from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, Stale
 from safe_gate.scoring.measure import Scores
 from safe_gate.settings import LOCK_FILE, Settings
 
@@ -142,18 +141,17 @@ def find_stale(
     if lock is None and before is None and not asked:
         return None
     judged_at = commit_time(options.max_age)
-    cases = _cases_by_file(scores.parts, scores.inputs, scores.left_out) if compared and before else {}
-    held = _cases_by_file(past.old.parts, past.inputs, ()) if past and before else {}
+    moved = weakening.moves(past.reported, scores.case_terms) if past and before else {}
+    own = _cases_by_file(scores) if moved else {}
     sources = find_sources(options)
     stale = list[Stale]()
     for path, now in sorted(as_they_are(sources).items()):
         entry = lock.recordings.get(path) if lock else None
-        own = cases.get(path, {})
-        origins = {name for name, ids in held.items() for one in own.keys() & ids.keys() if own[one] & ids[one]}
+        origins = {spelled(file) for file, files in moved.items() if path in map(spelled, files)}
         was = gate_rules.entry_before(path, entry, before, origins) if entry and before else None
         if unmatched := sources[path].unmatched:
             stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(unmatched)))
-        is_same = compared is not None and gate_rules.has_outputs_of_base(own, compared)
+        is_same = compared is not None and gate_rules.has_outputs_of_base(own.get(path, {}), compared)
         stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:
             days = age(entry, judged_at)
@@ -178,28 +176,15 @@ def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> 
     return None
 
 
-def _cases_by_file(
-    parts: Parts, inputs: Sequence[InputFile], left_out: Container[str]
-) -> Mapping[str, Mapping[str, Set[str]]]:
-    """Return for each file of outputs, by its path as `spelled`, the ids of the cases that have theirs in it.
+def _cases_by_file(scores: Scores) -> Mapping[str, Mapping[str, Set[str]]]:
+    """Return for each file of outputs, by its path as `spelled`, the ids of its cases by evaluator, if they are kept.
 
-    They are by evaluator. A file of outputs that lies beside no batch may have those of all. Evaluators are missing
-    whose cases a filter leaves out: the outputs of those may have changed.
+    Evaluators are missing whose cases a filter leaves out: the outputs of those may have changed.
     """
-    found = defaultdict[str, dict[str, Set[str]]](dict)
-    for evaluator, part in parts_of(parts):
-        name, form = evaluator.name, evaluator.input
-        if name in left_out:
-            continue
-        ids = defaultdict[str, set[str]](set)
-        for one in results_of(part):
-            ids[one.place.path].add(one.id)
-        for file in inputs:
-            if isinstance(form, Documents) and file.kind == form.outputs_kind:
-                batch = disk.display_path(case_files.batch_of(Path(file.path)))
-                found[spelled(file.path)][name] = ids.get(batch) or set[str]().union(*ids.values())
-            elif file.kind == form.kind:
-                found[spelled(file.path)][name] = ids[file.path]
+    found, name_of = defaultdict[str, dict[str, set[str]]](dict), cache(spelled)
+    for name, cases in scores.case_terms.items():
+        for one in cases if name not in scores.left_out else ():
+            found[name_of(one.file)].setdefault(name, set()).add(one.id)
     return found
 
 

@@ -7,7 +7,7 @@ results, laxer rules, or missing or grouped cases.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,10 +25,10 @@ from safe_gate.baseline.source import (
     path_in_commit,
 )
 from safe_gate.core.case import Documents
-from safe_gate.evaluators.registry import EVALUATORS, outcomes_of, parts_of, results_of
+from safe_gate.evaluators.registry import EVALUATORS, outcomes_of
 from safe_gate.gate import weakening
 from safe_gate.gate.comparison import comparable
-from safe_gate.gate.weakening import WEAKER, Cases, CaseTerms, Terms, What, settings_of
+from safe_gate.gate.weakening import WEAKER, Cases, Terms, What, settings_of
 from safe_gate.inputs import case_files, disk
 from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE
@@ -111,39 +111,20 @@ def _recordings_now(before: Terms, head: Terms) -> Mapping[str, Sequence[str]]:
 
     So a renamed recording drops no source, but one whose cases move to a file without sources does.
     """
-
-    def held(recording: str) -> Set[str]:
-        return {disk.display_path(path) for path in (Path(recording), case_files.batch_of(Path(recording)))}
-
-    own = head.settings.get("recordings", {})
-    names = {file: recording for recording in own for file in held(recording)}
-    files = {(name, one.id): one.file for name, cases in head.cases.items() for one in cases}
-    now, found = defaultdict[str, set[str]](set), defaultdict[str, dict[str, None]](dict)
-    for name, cases in before.cases.items():
-        turns = before.turned(name, head)
-        for one in cases:
-            if file := files.get((name, turns.get(one.id, one.id))):
-                now[one.file].add(file)
+    names = {disk.display_path(Path(recording)): recording for recording in head.settings.get("recordings", {})}
+    moved, found = weakening.moves(before.cases, head.cases), defaultdict[str, dict[str, None]](dict)
     for recording, sources in before.settings["recordings"].items():
-        there = held(recording)
-        for file in set[str]().union(*(now[one] for one in there)) or {recording}:
-            is_kept = file in there and recording in own
-            found[recording if is_kept else names.get(file, file)].update(dict.fromkeys(sources))
+        path = disk.display_path(Path(recording))
+        for file in moved.get(path, {path}):
+            found[names.get(file, file)].update(dict.fromkeys(sources))
     return {recording: tuple(sources) for recording, sources in found.items()}
 
 
 def _terms_of_report(report: Report) -> Terms:
     """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
-    cases: dict[str, list[CaseTerms]] = {name: [] for name in EVALUATORS}
-    for evaluator, part in parts_of(report.parts):
-        for result in results_of(part):
-            outcome = evaluator.compare.outcome(result)
-            excuses = result.groups if outcome.is_meant_to_fail else ()
-            asked_of = CaseTerms(result.id, result.digests["case"], None, excuses, outcome.judges, talk=outcome.talk)
-            cases[evaluator.name].append(asked_of)
     return Terms(
         settings_of(report),
-        cases,
+        comparison.reported_terms(report.parts, report.provenance.inputs),
         None,
         report.provenance.packs_sha256,
         [waiver for _, waiver in report.waivers.each()] if report.waivers else (),

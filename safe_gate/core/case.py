@@ -158,8 +158,8 @@ class Contradiction(NamedTuple):
 class CaseAt(NamedTuple):
     """The place of a case and its cluster, "" for none.
 
-    Of a case in a document: the name of the document's file without its suffix, the document, and the number of the
-    case there, from 0.
+    Of a case in a document: the name of the document's file without its suffix, the document, the number of the case
+    there, from 0, and the file with its output.
     """
 
     place: Place
@@ -167,6 +167,7 @@ class CaseAt(NamedTuple):
     stem: str = ""
     document: JsonObject = MappingProxyType({})
     number: int = 0
+    outputs: str = ""
 
 
 class Case(Protocol):
@@ -183,6 +184,10 @@ class Case(Protocol):
     @property
     def place(self) -> Place:
         """Its place."""
+
+    @property
+    def recording(self) -> str:
+        """The file with its recorded output."""
 
     @property
     def cluster(self) -> str:

@@ -92,6 +92,10 @@ class Case:
     def ids(self) -> tuple[str]:
         return (self.id,)
 
+    @property
+    def recording(self) -> str:
+        return self.place.path
+
     def asks(self) -> dict[str, Any]:
         """Return the expectations of the output: digests by field, and the tags."""
         digests = {name: digest(self.value[name]) for name in self.expects if name in self.value}

@@ -8,7 +8,7 @@ miss a weakening.
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from enum import StrEnum
@@ -39,7 +39,7 @@ class CaseTerms(NamedTuple):
 
     The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
     If only the digest is known, `excuses` are the groups of a case that is meant to fail. `judges` are those of
-    recorded verdicts, by check, and `file` is where the case stands. `talk` is as in `Outcome`.
+    recorded verdicts, by check, and `file` is where its output stands. `talk` is as in `Outcome`.
     """
 
     id: str
@@ -55,7 +55,7 @@ class CaseTerms(NamedTuple):
         """Return the terms of a case."""
         asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
         talk = next((one for one in case.ids if one != case.id), "")
-        return cls(case.id, case.digests()["case"], asks, judges=case.judges(), file=case.place.path, talk=talk)
+        return cls(case.id, case.digests()["case"], asks, judges=case.judges(), file=case.recording, talk=talk)
 
 
 Cases = Mapping[str, Sequence[CaseTerms]]
@@ -76,10 +76,22 @@ class Terms(NamedTuple):
     packs_sha256: str
     waivers: Sequence[Waiver] = ()
 
-    def turned(self, name: str, head: Terms) -> Mapping[str, str]:
-        """Return the conversations of an evaluator that are `turned` in the head."""
-        turns = {one.id: one.talk for one in head.cases.get(name, ()) if one.talk}
-        return turned({one.id for one in self.cases.get(name, ())}, turns) if turns else {}
+
+def _turned(base: Sequence[CaseTerms], head: Sequence[CaseTerms]) -> Mapping[str, str]:
+    turns = {one.id: one.talk for one in head if one.talk}
+    return turned({one.id for one in base}, turns) if turns else {}
+
+
+def moves(base: Cases, head: Cases) -> Mapping[str, Set[str]]:
+    """Return for each file with outputs of the base those with the outputs of the same cases in the head."""
+    found = defaultdict[str, set[str]](set)
+    for name, cases in base.items():
+        now = head.get(name, ())
+        files, turns = {one.id: one.file for one in now}, _turned(cases, now)
+        for one in cases:
+            if file := files.get(turns.get(one.id, one.id)):
+                found[one.file].add(file)
+    return found
 
 
 def weakenings(base: Terms, head: Terms) -> list[Weakening]:
@@ -253,7 +265,7 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
 def _waivers(base: Terms, head: Terms) -> Iterator[Weakening]:
     before, after = ({Waivable.of(one): one.expires for one in terms.waivers} for terms in (base, head))
     for name, evaluator in EVALUATORS.items() if before else ():
-        kind, turns = evaluator.present.measure_noun, base.turned(name, head)
+        kind, turns = evaluator.present.measure_noun, _turned(base.cases.get(name, ()), head.cases.get(name, ()))
         before |= {
             one._replace(case_id=turns[one.case_id]): until
             for one, until in before.items()
@@ -281,7 +293,7 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
         compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name, ())
         judges = set[tuple[str, str, str]]()
         places = {one.id: place for place, one in enumerate(now)}  # they may be too many to hold
-        turns = base.turned(name, head)
+        turns = _turned(base.cases.get(name, ()), now)
         for before in base.cases.get(name, ()):
             place = places.get(turns.get(before.id, before.id))
             if place is None:

@@ -387,7 +387,8 @@ def _join_outputs(
         if isinstance(whole, Problem):
             yield whole
         elif whole is not None:
-            at = CaseAt(place, cluster_value(case, files.options.cluster_key), batch.id, batch.content, index)
+            cluster, outputs = cluster_value(case, files.options.cluster_key), (found or Output(None, place)).place.path
+            at = CaseAt(place, cluster, batch.id, batch.content, index, outputs)
             yield from _parse_value(files.evaluator, whole, at, {})
 
 

@@ -387,7 +387,43 @@ def test_a_renamed_recording_drops_no_source(safe_gate: SafeGate) -> None:
     Path(CONFIG).write_text(
         text.replace('"qa/v.outputs.jsonl": ["prompts/**"]', '"README.md": ["prompts/**"]'), "utf-8"
     )
-    assert dropped(safe_gate, before) == ["qa/v.json.prompts/**"]
+    assert dropped(safe_gate, before) == ["qa/v.outputs.jsonl.prompts/**"]
+
+
+@pytest.mark.usefixtures("locked")
+def test_outputs_that_move_to_another_file_drop_the_sources_of_theirs(safe_gate: SafeGate) -> None:
+    cases = [safe_case(one) for one in "vw"]
+    outputs = [json.dumps({"test_id": one["test_id"], "output": one.pop("output")}) + "\n" for one in cases]
+    write_batch(Path("evals/v.json"), *cases)
+    settings = {"safe-batch": ["evals/v.json"], "safe-outputs": ["outs/*.jsonl"]}
+    add("outs/a.jsonl", "".join(outputs))
+    configure(settings | {"recordings": {"outs/a.jsonl": [PROMPT]}})
+    safe_gate("lock")
+    before = commit_here()
+    add("outs/a.jsonl", outputs[0])
+    add("outs/b.jsonl", outputs[1])
+    assert dropped(safe_gate, before) == [f"outs/b.jsonl.{PROMPT}"]
+    add(PROMPT)
+    configure(settings | {"recordings": {"outs/b.jsonl": [PROMPT]}})
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", before) == UNCHANGED
+    Path("outs/a.jsonl").unlink()
+    add("outs/b.jsonl", "".join(outputs))
+    assert dropped(safe_gate, before) == []
+
+
+@pytest.mark.usefixtures("locked")
+def test_a_conversation_whose_turns_are_all_judged_keeps_what_it_was_recorded_from(safe_gate: SafeGate) -> None:
+    write_cases(Path(CASES), talk("talk", "Hi.", GOOD, "I failed my exam.", GOOD))
+    safe_gate("lock")
+    before = commit_here()
+    Path(CASES).rename("evals/b.jsonl")
+    add(PROMPT)
+    settings = {"synthesis-cases": ["evals/b.jsonl"], "turns": "all"}
+    configure(SETTINGS | settings | {"recordings": {"evals/b.jsonl": SETTINGS["recordings"][CASES]}})
+    safe_gate("lock")
+    assert stale(safe_gate, "--baseline", before, "--min-synthesis-pass-rate", "0") == UNCHANGED
+    assert dropped(safe_gate, before) == []
 
 
 @pytest.mark.usefixtures("locked")

@@ -188,6 +188,7 @@ def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]
         summary=output["summary"],
         followup_questions=tuple(output["followup_questions"]),
         place=at.place,
+        recording=at.outputs,
         cluster=at.cluster,
         payload=digest(case["patient_payload"]) if "patient_payload" in case else None,
         unused=tuple(name for name in UNUSED if any(part.get(name) for part in expectations.values())),

@@ -109,7 +109,8 @@ class Case:
     """A test case with the recorded output of the pipeline. The tuples are literal needles.
 
     `payload` is the digest of the pipeline's input, None if the batch does not have it. `unused` are the fields of
-    `UNUSED` that the case has. `judged` has recorded verdicts with their labels, by the names of checks.
+    `UNUSED` that the case has. `judged` has recorded verdicts with their labels, by the names of checks. `recording` is
+    the file with the output.
     """
 
     test_id: str
@@ -127,6 +128,7 @@ class Case:
     payload: str | None = None
     unused: tuple[str, ...] = ()
     judged: Mapping[str, JudgeVerdict] = field(default_factory=dict)
+    recording: str = ""
 
     @property
     def id(self) -> str:

@@ -84,6 +84,11 @@ class Case:
         """The id, and that of the conversation: no case of another line may have either."""
         return (self.id,) if self.talk is None else (self.talk.id, self.id)
 
+    @property
+    def recording(self) -> str:
+        """The file with the reply, which is that of the case."""
+        return self.place.path
+
     def given(self) -> dict[str, Any]:
         """Return the digests of the message and of the earlier conversation."""
         return {"user": digest(self.user), "before": self._before}
