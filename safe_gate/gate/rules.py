@@ -237,15 +237,15 @@ ADVICE = {
 def entry_before(path: str, entry: Locked, base: Lock, origins: Collection[str]) -> Locked | None:
     """Return what the base's lock says of a recording, None if it is new.
 
-    A recording that the base's lock does not have has an `entry` now. Its sources, and its model if it names one, count
-    as they were for its `origins`: the recordings from which its cases come.
+    `origins` are the recordings from which its cases come: of the sources that its `entry` has now, theirs count too.
+    Its model may be that of any.
     """
-    before = [one for name, one in base.recordings.items() if name in origins]
-    if path in base.recordings or not before:
-        return base.recordings.get(path)
+    own = base.recordings.get(path, Locked("", "", "", {}))
+    before = [one for name, one in base.recordings.items() if name in {path, *origins}]
     known = {name: sha for one in before for name, sha in one.sources.items() if name in entry.sources}
-    model, *others = {one.model for one in before}
-    return Locked("", model if entry.model and not others else "", "", known)
+    models = [one.model for one in before]
+    model = entry.model if entry.model in models else max(models, default="")
+    return replace(own, model=model, sources=known | dict(own.sources)) if before else None
 
 
 def has_outputs_of_base(cases: Mapping[str, Set[str]], compared: Comparison) -> bool:

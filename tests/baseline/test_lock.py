@@ -182,10 +182,11 @@ SAME = turn("a", assistant=f"{GOOD} ")
 )
 def test_other_bytes_with_the_same_outputs_are_stale(safe_gate: SafeGate, locked: str, fake: Any) -> None:
     fake()
-    safe_gate("lock")
+    lock = "lock", "--model", "m-1"
+    safe_gate(*lock)
     assert stale(safe_gate, "--baseline", locked) == []
     add(PROMPT)
-    safe_gate("lock")
+    safe_gate(*lock)
     assert stale(safe_gate, "--baseline", locked) == UNCHANGED
 
 
@@ -217,6 +218,32 @@ def test_cases_that_move_out_of_a_recording_keep_what_it_was_recorded_from(
     assert stale(safe_gate, "--baseline", baseline) == [*UNCHANGED, (changed, [])]
     split("What else?", "prompts/**")
     assert stale(safe_gate, "--baseline", baseline) == []
+
+
+@pytest.mark.parametrize("to", [CASES, "evals/c.jsonl"])
+@pytest.mark.usefixtures("locked")
+def test_cases_that_move_together_keep_their_sources_and_any_of_their_models(safe_gate: SafeGate, to: str) -> None:
+    write_cases(Path(CASES), SAME)
+    write_cases(Path("evals/b.jsonl"), turn("b"))
+    patterns, tools = SETTINGS["recordings"][CASES], "tools.txt"
+    add(tools)
+    both = {CASES: patterns, "evals/b.jsonl": [tools]}
+    configure(SETTINGS | {"synthesis-cases": ["evals/*.jsonl"], "recordings": both})
+    safe_gate("lock", CASES)
+    safe_gate("lock", "evals/b.jsonl", "--model", "m-2")
+    before = commit_here()
+    for path in both:
+        Path(path).unlink()
+    write_cases(Path(to), SAME, turn("b"))
+    configure(SETTINGS | {"synthesis-cases": ["evals/*.jsonl"], "recordings": {to: [*patterns, tools]}})
+    other: Faults = [("has the base's outputs, although its model changed", [])]
+    for name in ("m-1", "m-2", "m-3", ""):
+        Path(LOCK).unlink()
+        safe_gate("lock", "--model", name)
+        assert stale(safe_gate, "--baseline", before) == (other if name in ("m-3", "") else []), name
+    add(tools, "changed again\n")
+    safe_gate("lock", "--model", "m-2")
+    assert stale(safe_gate, "--baseline", before) == [(UNCHANGED[0][0], [tools])]
 
 
 @pytest.mark.usefixtures("locked")
@@ -421,7 +448,7 @@ def test_a_conversation_whose_turns_are_all_judged_keeps_what_it_was_recorded_fr
     add(PROMPT)
     settings = {"synthesis-cases": ["evals/b.jsonl"], "turns": "all"}
     configure(SETTINGS | settings | {"recordings": {"evals/b.jsonl": SETTINGS["recordings"][CASES]}})
-    safe_gate("lock")
+    safe_gate("lock", "--model", "m-1")
     assert stale(safe_gate, "--baseline", before, "--min-synthesis-pass-rate", "0") == UNCHANGED
     assert dropped(safe_gate, before) == []
 
