@@ -6,8 +6,10 @@ results, laxer rules, or missing or grouped cases.
 
 from __future__ import annotations
 
+import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -30,7 +32,7 @@ from safe_gate.gate import weakening
 from safe_gate.gate.comparison import comparable
 from safe_gate.gate.weakening import WEAKER, Cases, Terms, What, settings_of
 from safe_gate.inputs import case_files, disk
-from safe_gate.inputs.commit_files import CommitPath, FilePath
+from safe_gate.inputs.commit_files import Clone, CommitPath, FilePath, Missing
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report, Weakened, Weakening
@@ -160,12 +162,19 @@ def _settings(side: Snapshot, head: FilePath) -> Mapping[str, Any]:
 
 
 def _moved_configs(base: Baseline, run: Snapshot) -> Iterator[Weakening]:
-    """Yield the config files that are gone from other folders if a commit has none here: the gate may have moved."""
+    """Yield the config files of other folders that have none now, if a commit has none here: the gate may have moved."""
     if not isinstance(base.root, CommitPath) or any(disk.exists(base.root / one) for one in CONFIG_FILES):
         return
     for path in () if run.options.config else base.root.files.named(CONFIG_FILES):
-        if not disk.exists(run.root / path):
+        if not any(_has(run.root, posixpath.join(posixpath.dirname(path), one)) for one in CONFIG_FILES):
             yield Weakening("setting", "config", path, What.DROPPED)
+
+
+def _has(root: FilePath, path: str) -> bool:
+    """Return whether a file is there, or is only left out of a sparse checkout."""
+    with suppress(Missing):
+        return disk.exists(root / path) or (not isinstance(root, CommitPath) and Clone().leaves_out(path))
+    return False
 
 
 def _replaced_report(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
