@@ -45,10 +45,12 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     found = measure.measure_all(replace(run.judge, root=HERE), run.effects.generated_at, how)
     for name, one in found.measured.items():
         sides.report_skipped(one.skipped, EVALUATORS[name].input.setting.replace("_", "-"), run.effects.err)
-    theirs = _patterns(run.options) - _patterns(run.head.options)
-    named = f" (policy-ref base: the base commit {run.base.commit[:7]} names it)" if run.base else ""
+    theirs, lacks = _patterns(run.options) - _patterns(run.head.options), "matches no file"
+    why = f"but the base commit {run.base.commit[:7]} names it (policy-ref base)" if run.base else ""
+    words = f"{lacks}, {why}; keep it until a config without it is merged"
     problems = [
-        replace(one, message=f"{one.message}{named}") if one.place.path in theirs else one for one in found.problems
+        replace(one, message=words) if one.place.path in theirs and one.message.startswith(lacks) else one
+        for one in found.problems
     ]
     if not found.measured:
         problems = [sides.no_input_problem(merges=bool(run.options.shards))]

@@ -75,11 +75,14 @@ def test_a_pattern_of_the_base_that_names_no_file_is_said_to_be_its(safe_gate: S
     put(PLAIN, turn("a"))
     base = commit()
     against(base)
-    words = f"c.jsonl: matches no file; correct the path or the pattern (policy-ref base: the base commit {base[:7]} "
+    words = f"c.jsonl: matches no file, but the base commit {base[:7]} names it (policy-ref base); keep it until "
     Path("c.jsonl").rename("moved.jsonl")
     for named, is_theirs in ((["moved.jsonl"], True), (["c.jsonl"], False)):
         configure({"synthesis-cases": named})
         assert (words in refused(safe_gate(*RUN))) == is_theirs
+    configure({"synthesis-cases": ["moved.jsonl"]})
+    Path("c.jsonl").write_text("{", "utf-8")
+    assert "base commit" not in refused(safe_gate(*RUN), "c.jsonl:1: ")
 
 
 FILES = "policy-ref base reads only files that the base commit [0-9a-f]{7} names"
