@@ -225,7 +225,8 @@ def _score_baseline(
     others = [one for one in sides.evaluators_in_use(there.options) if before[one.name] != head.rules[one.name]]
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     today = rule_digests(run) if others else {}
-    read = replace(there, options=there.options.replace(**{name: run.options.value(name) for name in sides.SCORING}))
+    scoring = {name: run.options.value(name) for name in sides.SCORING if name != "turns"}  # a turn's id may be taken
+    read = replace(there, options=there.options.replace(**scoring))
     again = {
         one.name: measure.measure_part(one, read, generated_at, ScoringMethod(run.recipe(one), skips_misfits=True))
         for one in others

@@ -162,7 +162,7 @@ def _settings(side: Snapshot, head: FilePath) -> Mapping[str, Any]:
 
 
 def _moved_configs(base: Baseline, run: Snapshot) -> Iterator[Weakening]:
-    """Yield the config files of other folders that have none now, if a commit has none here: the gate may have moved."""
+    """Yield the config files of folders that have none now, if a commit has none here: the gate may have moved."""
     if not isinstance(base.root, CommitPath) or any(disk.exists(base.root / one) for one in CONFIG_FILES):
         return
     for path in () if run.options.config else base.root.files.named(CONFIG_FILES):

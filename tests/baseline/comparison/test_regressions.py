@@ -203,6 +203,17 @@ def test_the_last_turn_is_the_case_that_a_conversation_was(safe_gate: SafeGate, 
         assert '"old": {"messages[3]": ' in Path("page/safe-gate.html").read_text("utf-8")
 
 
+def test_a_turn_may_take_the_id_of_a_case_that_the_base_had(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), case := talk("talk", "Hi.", GOOD, "I failed my exam.", GOOD), turn("talk@1"))
+    Path("safe.config.json").write_text("{}", "utf-8")
+    base = commit()
+    configure({"turns": "all", "context": 2})
+    write_cases(Path("c.jsonl"), case)
+    assert safe_gate("run", *TURNS, "--baseline", base).code == 0
+    cases = report()["comparison"]["synthesis"]["cases"]
+    assert (cases["both"], cases["removed"], cases["added"]) == (2, [], [])
+
+
 @pytest.mark.parametrize("kind", ["report", "commit"])
 def test_a_case_is_no_turn_by_its_id_alone(safe_gate: SafeGate, kind: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"), turn("b"), turn("c"))
