@@ -384,10 +384,10 @@ class _Compared(NamedTuple):
         meant to fail, if the gate counts such cases that pass. Either may make the filter leave out the case.
         """
         is_single = isinstance(before, str)  # an evaluator with one group per case
-        was, is_ = ([one] if is_single else one for one in (before, after))
-        then, now = (one.get("tag", ()) for one in (self.before, self.after))  # a narrower filter itself is reported
-        is_left_out = selects(then, was) and selects(now, was) and not selects(now, is_)
-        wanted, unwanted = wanted_and_unwanted(now if is_left_out else ())
+        groups, groups_now = ([one] if is_single else one for one in (before, after))
+        tag, tag_now = (one.get("tag", ()) for one in (self.before, self.after))  # a narrower filter itself is reported
+        is_left_out = selects(tag, groups) and selects(tag_now, groups) and not selects(tag_now, groups_now)
+        wanted, unwanted = wanted_and_unwanted(tag_now if is_left_out else ())
         if is_single:
             if before != after and (self.named | wanted | unwanted) & {before, after}:
                 yield What.CHANGED, before, after

@@ -510,8 +510,10 @@ def _misplaced_configs(root: FilePath) -> Iterator[Problem]:
     for name in names:
         if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
             words = f"is not read: the config file is JSON and is called {' or '.join(CONFIG_FILES)}"
-            in_json = "rename it, remove it, or name it by the setting config"
-            words += f"; {in_json if 'json' in name.lower() else 'write its settings in JSON, or remove it'}"
+            advice = "write its settings in JSON, or remove it"
+            if "json" in name.lower():
+                advice = "rename it, remove it, or name it by the setting config"
+            words += f"; {advice}"
             yield Problem(Place(name), words, code=Code.INVALID_SETTING)
 
 

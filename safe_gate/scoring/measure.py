@@ -58,10 +58,10 @@ def score_none(_evaluator: str, _case_id: str, _score: Callable[[], Any], _recou
 class ScoringMethod(NamedTuple):
     """How cases are scored, if not by their own rules, and what is kept of them beside their results.
 
-    `recipe`, as in `compile_recipe`, replaces these rules. `skips_misfits` leaves out cases that do not fit what is
-    scored by, unless the rest of them fails; else they are a problem, and so is what nothing checks. `rules_of` is the
-    commit that the rules are of, "" for that of the cases. `texts` says which cases' texts are kept for display,
-    `case_terms` whether those of all cases are for a comparison.
+    `recipe`, as in `compile_recipe`, replaces these rules. `skips_misfits` leaves out cases that the rules do not fit,
+    unless what does fit of them fails. Otherwise such a case is a problem, and so is what nothing checks. `rules_of` is
+    the commit of the rules, "" for that of the cases. `texts` says which cases' recorded texts are kept, and
+    `case_terms` whether the terms of all cases are.
     """
 
     recipe: str = ""
@@ -152,10 +152,8 @@ def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
         if not selects(scoring.settings["tag"], case.groups):
             left_out.append(case.id)
             continue
-        misfit = _misfit_words(evaluator, case, by, how.rules_of)
-        if misfit and how.skips_misfits and not (how.source is score_all and _fails_by_the_rest(evaluator, case, by)):
-            continue
         count += 1
+        misfit = _misfit_words(evaluator, case, by, how.rules_of)
         if misfit and not how.skips_misfits and problems[-1:] != [misfit]:  # all turns of a conversation share it
             problems.append(misfit)
         if problems or not is_scored:
@@ -163,6 +161,8 @@ def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
         result = _result_from_source(scoring, evaluator, by, case)
         if isinstance(result, Problem):
             unsound.append(result)
+        elif misfit and (result is None or not _fails(evaluator, result)):  # what does not fit can only add to that
+            count -= 1
         elif result is not None:
             scored.append((case, result))
 
@@ -182,9 +182,8 @@ def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
     )
 
 
-def _fails_by_the_rest(evaluator: Evaluator, case: Case, by: Any) -> bool:
-    """Return whether what fits of a case fails: what does not fit can add only to that."""
-    found = evaluator.compare.outcome(evaluator.score(case, by))
+def _fails(evaluator: Evaluator, result: Any) -> bool:
+    found = evaluator.compare.outcome(result)
     return not (found.passed or found.is_meant_to_fail)
 
 
