@@ -144,14 +144,9 @@ class BaselineRun:
     inputs: Sequence[InputFile] = ()
 
     @property
-    def reported(self) -> Cases:
-        """The terms of a commit's cases, or those that a report records."""
+    def cases(self) -> Cases:
+        """The terms of a commit's cases, or those that a report records, by evaluator."""
         return self.scores.case_terms if self.scores else reported_terms(self.old.parts, self.inputs)
-
-    @property
-    def cases(self) -> Cases | None:
-        """The terms of a commit's cases, by evaluator."""
-        return self.scores.case_terms if self.scores else None
 
 
 def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
@@ -161,13 +156,12 @@ def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
         terms = found.setdefault(evaluator.name, [])
         for result in results_of(part):
             outcome, file = evaluator.compare.outcome(result), result.place.path
-            beside = disk.display_path(case_files.outputs_beside(Path(file)))
-            if isinstance(evaluator.input, Documents) and beside in paths:
-                file = beside
+            if isinstance(evaluator.input, Documents):
+                beside = disk.display_path(case_files.outputs_beside(Path(file)))
+                file = beside if beside in paths else file
             excuses = result.groups if outcome.is_meant_to_fail else ()
-            terms.append(
-                CaseTerms(result.id, result.digests["case"], None, excuses, outcome.judges, file, outcome.talk)
-            )
+            known = result.digests["case"], None, excuses, outcome.judges
+            terms.append(CaseTerms(result.id, *known, file, outcome.talk))
     return found
 
 

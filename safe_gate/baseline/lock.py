@@ -141,7 +141,7 @@ def find_stale(
     if lock is None and before is None and not asked:
         return None
     judged_at = commit_time(options.max_age)
-    moved = weakening.moves(past.reported, scores.case_terms) if past and before else {}
+    moved = weakening.moves(past.cases, scores.case_terms) if past and before else {}
     own = _cases_by_file(scores) if moved else {}
     sources = find_sources(options)
     stale = list[Stale]()
