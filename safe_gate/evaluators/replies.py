@@ -62,7 +62,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
 _BLANK_RUN = re.compile(r" [^\S\r\n]+|[^\S\r\n ][^\S\r\n]*")
 _END = re.compile("</html>", re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]+")
-_EVENT = re.compile(r"(?:event: error\s*)?data: (?=[{\[])")
+_EVENT = re.compile(r"(?::[^\r\n]*[\r\n]+)*(?:event: error\s*)?data: (?=[{\[])")
 _STATUS_CODE = re.compile(r"[45]\d\d")
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[)\]]?\s+|[,;] (?=(?:please|try again|kindly)\b)", re.IGNORECASE)
@@ -190,9 +190,9 @@ def _error_page(text: str) -> NoReply | None:
 
 
 def _error_body(text: str) -> NoReply | None:
-    """Return that a text is JSON that is an error or has an empty reply, alone or as a server's event."""
+    """Return that a text is JSON that is an error or has an empty reply, alone or as the one event of a stream."""
     event = _EVENT.match(text)
-    bare = text[event.end() :] if event else text
+    bare = text[event.end() :].removesuffix("data: [DONE]").rstrip() if event else text
     if len(bare) > _LONGEST_BODY or bare[:1] not in ("{", "[") or bare[-1:] not in ("}", "]"):
         return None
     try:

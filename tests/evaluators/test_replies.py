@@ -118,6 +118,7 @@ def test_a_case_without_a_reply_breaks_the_gate_and_is_named(safe_gate: SafeGate
 
 UNANSWERED = [
     {"reply": ""},
+    {"model": "m", "response": "", "done": True, "eval_count": 0, "total_duration": 12},
     {"response": "", "error": None},
     {"answer": None, "conversationId": "c-1", "latency_ms": 12, "model": "m"},
     {"choices": [], "usage": {"total_tokens": 0}},
