@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
@@ -329,12 +329,25 @@ def selects(tag: Iterable[str], groups: Iterable[str]) -> bool:
     return (not wanted or not wanted.isdisjoint(groups)) and unwanted.isdisjoint(groups)
 
 
-def turned(before: Collection[str], turns: Mapping[str, str]) -> dict[str, str]:
-    """Return the cases before that are conversations whose turns are judged now, each with the id of its last turn.
+class MaybeTurn(Protocol):
+    """A case that may be a turn of a conversation."""
 
-    `turns` has the ids of these turns, in their order, each with that of its conversation.
+    @property
+    def id(self) -> str:
+        """Its id."""
 
-    >>> turned(["talk", "a"], {"talk@1": "talk", "talk@3": "talk"})
+    @property
+    def talk(self) -> str:
+        """The id of its conversation, "" for another case."""
+
+
+def turned(before: Iterable[str], now: Iterable[MaybeTurn]) -> dict[str, str]:
+    """Return which of the cases before are conversations whose turns are judged now, each with its last turn's id.
+
+    >>> from types import SimpleNamespace as Turn
+    >>> turned(["talk", "a"], [Turn(id="talk@1", talk="talk"), Turn(id="talk@3", talk="talk")])
     {'talk': 'talk@3'}
     """
-    return {talk: turn for turn, talk in turns.items() if talk in before and turn not in before}
+    turns = {one.id: one.talk for one in now if one.talk}
+    known = {*before} if turns else ()
+    return {talk: turn for turn, talk in turns.items() if talk in known and turn not in known}

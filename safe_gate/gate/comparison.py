@@ -214,9 +214,8 @@ def _compared(
     )
     after = {one.id: one for one in outcomes_of(name, head.parts[name])}
     then = {one.id: one for one in outcomes_of(name, by_base)}
-    turns = {one.id: one.talk for one in after.values() if one.talk}
     for found in (before, rescored, then):
-        for case_id, turn in turned(found, turns).items():
+        for case_id, turn in turned(found, after.values()).items():
             found[turn] = found.pop(case_id)
     triples = []
     judges: dict[tuple[str, str, str], list[bool]] = {}
@@ -266,8 +265,7 @@ def _compared(
 
 def turned_cases(name: str, before: Any, after: Any) -> dict[str, str]:
     """Return the conversations of an evaluator's part that are `turned` in its part of another run."""
-    turns = {one.id: one.talk for one in outcomes_of(name, after) if one.talk}
-    return turned({one.id for one in results_of(before)}, turns) if turns else {}
+    return turned((one.id for one in results_of(before)), outcomes_of(name, after))
 
 
 def _change(triple: _Triple, result: Any, guards: Guards) -> Change:

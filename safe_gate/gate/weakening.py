@@ -77,17 +77,12 @@ class Terms(NamedTuple):
     waivers: Sequence[Waiver] = ()
 
 
-def _turned(base: Sequence[CaseTerms], head: Sequence[CaseTerms]) -> Mapping[str, str]:
-    turns = {one.id: one.talk for one in head if one.talk}
-    return turned({one.id for one in base}, turns) if turns else {}
-
-
 def moves(base: Cases, head: Cases) -> Mapping[str, Set[str]]:
     """Return for each file with outputs of the base those with the outputs of the same cases in the head."""
     found = defaultdict[str, set[str]](set)
     for name, cases in base.items():
         now = head.get(name, ())
-        files, turns = {one.id: one.file for one in now}, _turned(cases, now)
+        files, turns = {one.id: one.file for one in now}, turned((one.id for one in cases), now)
         for one in cases:
             if file := files.get(turns.get(one.id, one.id)):
                 found[one.file].add(file)
@@ -265,7 +260,8 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
 def _waivers(base: Terms, head: Terms) -> Iterator[Weakening]:
     before, after = ({Waivable.of(one): one.expires for one in terms.waivers} for terms in (base, head))
     for name, evaluator in EVALUATORS.items() if before else ():
-        kind, turns = evaluator.present.measure_noun, _turned(base.cases.get(name, ()), head.cases.get(name, ()))
+        kind, cases = evaluator.present.measure_noun, base.cases.get(name, ())
+        turns = turned((one.id for one in cases), head.cases.get(name, ()))
         before |= {
             one._replace(case_id=turns[one.case_id]): until
             for one, until in before.items()
@@ -293,7 +289,7 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
         compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name, ())
         judges = set[tuple[str, str, str]]()
         places = {one.id: place for place, one in enumerate(now)}  # they may be too many to hold
-        turns = _turned(base.cases.get(name, ()), now)
+        turns = turned((one.id for one in base.cases.get(name, ())), now)
         for before in base.cases.get(name, ()):
             place = places.get(turns.get(before.id, before.id))
             if place is None:
@@ -392,11 +388,11 @@ class _Compared(NamedTuple):
             if before != after and (self.named | wanted | unwanted) & {before, after}:
                 yield What.CHANGED, before, after
             return
-        registry = self.before.get(self.evaluator.grouping.setting) or {}
+        by_group = self.before.get(self.evaluator.grouping.setting) or {}
         counting = self.evaluator.gate.pass_counting_settings
         counts = any(one.get(limit) is not None for one in (self.before, self.after) for limit in counting)
         gone, new = _less(before, after), _less(after, before)
-        rated = {group for group in new if any(limit.startswith("min-") for limit in registry.get(group, ()))}
+        rated = {group for group in new if any(limit.startswith("min-") for limit in by_group.get(group, ()))}
         if joined := [group for group in new if group in rated | unwanted or (group in excuses[1] and not excuses[0])]:
             yield What.ADDED, None, joined
         excused = excuses[0] if counts and not excuses[1] else ()

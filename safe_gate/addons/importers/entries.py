@@ -278,8 +278,8 @@ class Update:
         used = {self.request.key, "user", "assistant", "output", "messages", _VERDICTS}
         self.unused |= {name for name in entry.keys() - used if entry[name] != own.get(name)}
         for ((_, at, *_), _), ((_, there, *_), _) in zip(replies[:-1], again[:-1], strict=False):
-            own, theirs = case["messages"][at], entry["messages"][there]
-            self.unused |= {name for name in theirs.keys() - {"content"} if theirs[name] != own.get(name)}
+            ours, theirs = case["messages"][at], entry["messages"][there]
+            self.unused |= {name for name in theirs.keys() - {"content"} if theirs[name] != ours.get(name)}
         other: dict[Keys, Any] = {
             path: after for (path, before), (_, after) in zip(old, new, strict=True) if before != after
         }

@@ -12,8 +12,8 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
   to the end of the brackets or clause that it begins: "PMH: AF (on apixaban), COPD".
 - `ends` end what a trigger covers: those of a kind for that kind, the others for all. A `new clause` ends it for all
   kinds but hypothetical: what follows "if" may be a whole clause.
-- A heading is a line that a colon or an open word such as "of" ends, or a whole trigger. What covers its end covers
-  each item of the list below it, anew, but for a `just` trigger further before a colon: "Is not well:".
+- A heading ends in a colon or an open word such as "of", or is a trigger. A trigger that covers the end of a heading
+  covers each item of the list below. A `just` trigger must end there, too: "Is not well:" covers no item.
 - A trigger in brackets covers nothing after them. What covered the words before them goes on.
 - `pseudo` are no triggers, though they hold the words of one. "No change in the rash" affirms a rash, but no change.
   `nothing` has phrases that neither begin nor end anything, though they hold the words of one that does.

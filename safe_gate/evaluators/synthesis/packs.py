@@ -136,10 +136,10 @@ def _counting_rules(packs: Iterable[Pack], profile: str) -> Iterator[tuple[Pack,
     The rules of the specification count under the profile `spec`, in `standard` only those that say so.
     """
     for pack in packs:
-        is_own = pack["pack"] not in _shipped_names()
+        is_of_team = pack["pack"] not in _shipped_names()
         for rule in pack["rules"]:
             origin = rule.get("origin")
-            is_written = is_own and not isinstance(origin, dict)
+            is_written = is_of_team and not isinstance(origin, dict)
             if is_written or (origin == SPEC) == (profile == SPEC) or rule.get("standard"):
                 yield pack, rule
 
