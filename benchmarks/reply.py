@@ -14,7 +14,8 @@ import time
 from pathlib import Path
 
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.case import Case
+from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.inputs.case_files import NO_FILES, load_rules
 from safe_gate.model.problems import Place
 from safe_gate.scoring.sides import scoring_settings

@@ -19,6 +19,7 @@ from safe_gate.evaluators.safe_v0 import result as safe_result
 from safe_gate.evaluators.safe_v0 import score as safe_score
 from safe_gate.evaluators.safe_v0.result import METRICS, THRESHOLDS, WEIGHTS, Match
 from safe_gate.evaluators.synthesis import packs as rule_packs
+from safe_gate.evaluators.synthesis.case import Case
 from safe_gate.evaluators.synthesis.checks import score, wording
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, WORDING, is_own
@@ -203,7 +204,7 @@ def score_reply(
         raise ValueError("checks: wording needs must_contain or must_not_contain; add one, or leave wording out")
     for kind, index, why in wording.invalid_expressions(asked):
         raise ValueError(f"{kind}[{index}]: is not an RE2 regular expression: {why}; correct it, or write a text")
-    return score.score_case(score.Case("", user, assistant, wanted, {}, (), _NOWHERE, wording=asked), rules)
+    return score.score_case(Case("", user, assistant, wanted, {}, (), _NOWHERE, wording=asked), rules)
 
 
 def _wanted(argument: str, given: Iterable[Wanted]) -> tuple[Wanted, ...]:

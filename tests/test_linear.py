@@ -20,7 +20,8 @@ from safe_gate.addons.importers import files
 from safe_gate.core.text import normalise
 from safe_gate.core.text.mapped_text import similarity
 from safe_gate.core.text.rendered import shown
-from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.case import Case
+from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.checks.turn import Turn
 from safe_gate.evaluators.synthesis.checks.wording import judge_wording, requirements_of
 from safe_gate.evaluators.synthesis.definitions import CHECKS

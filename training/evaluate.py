@@ -22,7 +22,8 @@ from zlib import crc32
 
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.case import Case
+from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.inputs.case_files import NO_FILES, load_rules

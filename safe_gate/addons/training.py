@@ -20,7 +20,8 @@ from safe_gate.core.figures import plural, with_interval
 from safe_gate.core.stats import wilson
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.case import Case
+from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.engine.phrases import Classes

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.case import Case
+from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.definitions import KINDS
 from safe_gate.evaluators.synthesis.result import Labels, Totals, report
 from safe_gate.model.problems import Place

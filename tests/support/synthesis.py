@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.case import Case
+from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.evaluators.synthesis.result import Result

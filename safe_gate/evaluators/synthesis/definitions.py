@@ -179,8 +179,9 @@ OWN = "[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*"
 WORDING = "wording"
 """The check that runs if a case or one of its tags has requirements on the reply's wording."""
 
-KINDS = ("must_contain", "must_contain_any", "must_not_contain")
-"""The fields of a case, and of a tag's settings, with these requirements."""
+ANY_OF = "must_contain_any"
+KINDS = ("must_contain", ANY_OF, "must_not_contain")
+"""The fields of a case, and of a tag's settings, with these requirements. One entry of `ANY_OF` is enough."""
 
 REPORTED = (*CHECKS, WORDING)
 """The checks that exist without a team's packs, in the order of the report."""

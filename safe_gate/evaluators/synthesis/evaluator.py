@@ -27,17 +27,19 @@ from safe_gate.core.setting import ALL_ENTRIES, Names, Stripped, Texts, Whole, r
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.synthesis import gate, packs, present
-from safe_gate.evaluators.synthesis.checks import wording
-from safe_gate.evaluators.synthesis.checks.score import Case, is_negative, recount, score_case, wording_of_case
-from safe_gate.evaluators.synthesis.checks.turn import (
-    Rules,
+from safe_gate.evaluators.synthesis.case import (
+    Case,
     Talk,
     content_text,
     conversation_faults,
     find_talks,
+    is_negative,
     join_texts,
     merged_messages,
 )
+from safe_gate.evaluators.synthesis.checks import wording
+from safe_gate.evaluators.synthesis.checks.score import recount, score_case, wording_of_case
+from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, KINDS, REPORTED, SHIPPED, WORDING, is_own
 from safe_gate.evaluators.synthesis.result import Part, Result, Totals
 from safe_gate.evaluators.synthesis.result import report as report_of

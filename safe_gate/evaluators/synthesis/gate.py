@@ -13,7 +13,7 @@ from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, REVIEW, Count, Rule,
 from safe_gate.core.figures import plural
 from safe_gate.core.setting import ALL_ENTRIES, Entries, Fraction, Group, Names, NumberOrOff, WholeOrOff
 from safe_gate.evaluators.replies import same_reply_rule
-from safe_gate.evaluators.synthesis.checks.score import is_negative
+from safe_gate.evaluators.synthesis.case import is_negative
 from safe_gate.evaluators.synthesis.definitions import (
     DEFAULT_CHECKS,
     KINDS,

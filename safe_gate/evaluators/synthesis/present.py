@@ -19,6 +19,7 @@ from safe_gate.evaluators.replies import (
     passing_without_reply,
     same_reply_notes,
 )
+from safe_gate.evaluators.synthesis.case import field_of, is_negative
 from safe_gate.evaluators.synthesis.checks.check_result import (
     NOTHING_TOUCHES,
     SIMILARITY_THRESHOLD,
@@ -28,8 +29,6 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
     WordingEvidence,
     count_hits,
 )
-from safe_gate.evaluators.synthesis.checks.score import is_negative
-from safe_gate.evaluators.synthesis.checks.turn import field_of
 from safe_gate.evaluators.synthesis.definitions import (
     ASKS,
     DEFAULT_CHECKS,

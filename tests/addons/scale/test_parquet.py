@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.addons.scale import parquet
-from safe_gate.evaluators.synthesis.checks.score import Case
+from safe_gate.evaluators.synthesis.case import Case
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model.problems import Problem
 from safe_gate.scoring import sides

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from safe_gate.addons.training import learn_rows, split_cases
-from safe_gate.evaluators.synthesis.checks.score import Case
+from safe_gate.evaluators.synthesis.case import Case
 from safe_gate.model.problems import Place
 from tests.support import packs
 from tests.support.cases import SafeGate, read_json, refused, turn, write_cases, write_json

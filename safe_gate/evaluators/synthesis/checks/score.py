@@ -8,17 +8,16 @@ hits by group at once.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
-from dataclasses import field, replace
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Any
 
-from safe_gate.core.jsontext import digest
 from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.mapped_text import Language, is_not_english, similarity
 from safe_gate.evaluators.judged import JudgeVerdict
-from safe_gate.evaluators.replies import holds_only, no_reply, reply_digests
+from safe_gate.evaluators.replies import holds_only, no_reply
+from safe_gate.evaluators.synthesis.case import Case, Message, Talk, field_of, is_negative, join_texts, place_hit
 from safe_gate.evaluators.synthesis.checks import wording
 from safe_gate.evaluators.synthesis.checks.check_result import (
     NOTHING_TOUCHES,
@@ -32,121 +31,11 @@ from safe_gate.evaluators.synthesis.checks.check_result import (
     WordingEvidence,
     count_hits,
 )
-from safe_gate.evaluators.synthesis.checks.turn import (
-    Check,
-    CountedHits,
-    Judged,
-    Message,
-    Rules,
-    Talk,
-    Turn,
-    field_of,
-    join_texts,
-    place_hit,
-)
+from safe_gate.evaluators.synthesis.checks.turn import Check, CountedHits, Judged, Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import ASKED, STAYING, WORDING, sort_checks
 from safe_gate.evaluators.synthesis.engine.tokens import content_stems, first_words, is_content
 from safe_gate.evaluators.synthesis.result import Result
-from safe_gate.model import record
-from safe_gate.model.problems import Place
 from safe_gate.model.results import Hit
-
-
-@record
-class Case:
-    """A recorded turn and the checks to run on it.
-
-    `expected` holds the given labels, and `marks` quotes the clauses that decide, by group. No verdict uses either. In
-    a conversation, `talk` is the place of the turn, and `user` has the messages that it answers. `wording` has what the
-    reply must and must not contain, by the fields of `KINDS`. `judged` has recorded verdicts by the names of checks.
-    """
-
-    id: str
-    user: str
-    assistant: str
-    checks: tuple[str, ...]
-    expected: Mapping[str, bool | None]
-    tags: tuple[str, ...]
-    place: Place
-    cluster: str = ""
-    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    talk: Talk | None = None
-    wording: Mapping[str, Sequence[Any]] = field(default_factory=dict)
-    judged: Mapping[str, JudgeVerdict] = field(default_factory=dict)
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """The tags, as groups."""
-        return self.tags
-
-    @property
-    def ids(self) -> tuple[str, ...]:
-        """The id, and that of the conversation: no case of another line may have either."""
-        return (self.id,) if self.talk is None else (self.talk.id, self.id)
-
-    @property
-    def recording(self) -> str:
-        """The file with the reply, which is that of the case."""
-        return self.place.path
-
-    def given(self) -> dict[str, Any]:
-        """Return the digests of the message and of the earlier conversation."""
-        return {"user": digest(self.user), "before": self._before}
-
-    @property
-    def _before(self) -> Any:
-        return self.talk.before or None if self.talk else None
-
-    def asks(self) -> dict[str, Any]:
-        """Return the expectations of the reply, sorted, so that equal expectations compare equal."""
-        context = self.talk.context if self.talk else None
-        asked = {
-            "checks": sorted({*self.checks, *self.judged}),
-            "expected": dict(self.expected),
-            "tags": sorted(set(self.tags)),
-        }
-        return {**asked, "context": context, **wording.sorted_requirements(self.wording)}
-
-    def judges(self) -> dict[str, str]:
-        """Return the judges of the recorded verdicts, by check."""
-        return {name: one.by for name, one in self.judged.items()}
-
-    def texts(self) -> dict[str, str]:
-        """Return the recorded texts that are read, by field and in reading order."""
-        if self.talk:
-            read = (*reversed(self.talk.earlier), *self.talk.asked, self.talk.reply)
-            return {field_of(one.number): one.text for one in read}
-        return {"user": self.user, "assistant": self.assistant}
-
-    def digests(self) -> dict[str, str]:
-        """Return the digests that tell whether the case, and whether its reply, is the same in another run."""
-        asked = {**self.asks(), "before": self._before}
-        known = {name: value for name, value in asked.items() if value is not None}  # few cases have all
-        own = {"case": digest({"user": self.user, **known}), "output": digest(self.assistant)}
-        return {**own, **reply_digests([self.assistant], self.given())}
-
-
-_FAIL_TAGS = tuple(
-    f"{name}-fail"
-    for name in "agency agency_language reassurance unverifiable_reassurance pivot topic_pivot crisis_support".split()
-)
-"""Endings of tags that mark a reply that should fail: a check's name, in full or short, and `-fail`."""
-
-
-def is_negative(tags: Collection[str], profile: str, checks: Iterable[str] = ()) -> bool:
-    """Return whether tags mark a reply that should fail: `negative_example`, or an ending of `_FAIL_TAGS`.
-
-    So does the name of one of `checks`, those of the case, with `-fail`. Under the profile `spec` every tag that ends
-    in `-fail` does (spec, "How to Mark Negative Examples").
-
-    >>> is_negative(["grief", "ack-but-pivot-fail"], "standard"), is_negative(["exam-fail"], "standard")
-    (True, False)
-    >>> is_negative(["exam-fail"], "spec"), is_negative(["acme/tone-fail"], "standard", ["acme/tone"])
-    (True, True)
-    """
-    endings = "-fail" if profile == "spec" else _FAIL_TAGS
-    named = {"negative_example", *(f"{check}-fail" for check in checks)} if tags else ()
-    return any(tag in named or tag.endswith(endings) for tag in tags)
 
 
 def judge_check(check: Check, turn: Turn) -> CheckResult:

@@ -1,24 +1,20 @@
-"""A turn of a conversation: its place there, both texts read, and what the rules find in it. Pure."""
+"""A turn of a conversation: both texts read, and what the rules find in them. Pure."""
 
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import accumulate, chain
+from itertools import chain
 from typing import Any, NamedTuple
 
-from safe_gate.core.jsontext import digest
 from safe_gate.core.text import normalise
-from safe_gate.core.text.characters import is_blank
 from safe_gate.core.text.mapped_text import Language, Languages
-from safe_gate.core.validate import Fault
+from safe_gate.evaluators.synthesis.case import Talk
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement
 from safe_gate.evaluators.synthesis.definitions import (
     ENGAGING,
-    FIELDS,
     FRAME,
     GROUPS,
     LEAVING,
@@ -37,122 +33,6 @@ _SHORT = 25  # tokens
 _AS_TOLD = {"i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are"}
 _NEGATIONS = frozenset("not never no nobody nothing none without stopped".split())
 _WIDER = {"personal": ("personal", "vulnerability")}
-_BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
-
-
-class Message(NamedTuple):
-    """A message of a conversation: its index in `messages`, and its text."""
-
-    number: int
-    text: str
-
-
-def field_of(index: int) -> str:
-    """Return the field of a result for a message."""
-    return f"messages[{index}]"
-
-
-class Talk(NamedTuple):
-    """The place of a reply in a conversation.
-
-    `id` is the conversation's. `asked` are the user messages that it answers: replies in a row answer the same ones.
-    `earlier` are those further back that `topic_pivot` may look in, nearest first. `before` is a digest of the system
-    and user messages before `asked`, "" without any. `context` is the case's own number, None if it sets none.
-
-    A message without text is no message to answer and no reply that ends a turn.
-    """
-
-    id: str
-    reply: Message
-    asked: tuple[Message, ...]
-    earlier: tuple[Message, ...]
-    before: str
-    context: int | None
-
-
-def join_texts(messages: Sequence[Message]) -> str:
-    """Return messages as one text, with a blank line between two."""
-    return _BETWEEN.join(one.text for one in messages)
-
-
-def find_talks(case: JsonObject, context: int) -> Iterator[Talk]:
-    """Yield where each reply of a case with `messages` stands. `context` holds if the case sets none."""
-    asked: list[Message] = []
-    earlier: deque[Message] = deque(maxlen=case.get("context", context))
-    before, is_answered = "", False
-    for index, message in enumerate(case["messages"]):
-        one = Message(index, content_text(message["content"]))
-        if message["role"] == "system":
-            before = digest([before, "system", one.text])
-        elif message["role"] == "assistant":
-            yield Talk(case["id"], one, tuple(asked), tuple(earlier), before, case.get("context"))
-            is_answered |= not is_blank(one.text)
-        elif not is_blank(one.text):
-            if is_answered:
-                for each in asked:
-                    before = digest([before, "user", each.text])
-                    earlier.appendleft(each)
-                asked, is_answered = [], False
-            asked.append(one)
-
-
-def merged_messages(case: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
-    """Yield the messages up to each reply, which are read as one text, each with its place."""
-    asked: list[tuple[str, Any]] = []
-    for index, message in enumerate(case.get("messages", ())):
-        if message["role"] != "assistant":
-            asked.append((field_of(index), message["content"]))
-        elif asked and not is_blank(content_text(message["content"])):
-            yield asked
-            asked = []
-    if asked:
-        yield asked
-
-
-def content_text(content: Any) -> str:
-    """Return the text of a message's content: a text, or the parts of a list, with nothing between them."""
-    return content if isinstance(content, str) else "".join(part["text"] for part in content)
-
-
-def place_hit(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
-    """Return a hit with its place in its own message.
-
-    `read` are the user messages that were read as one text. If a hit of a team's pattern goes on into the
-    next message, it ends with its first message.
-    """
-    if hit.field == "assistant":
-        return replace(hit, field=field_of(reply.number))
-    starts = [0, *accumulate(len(one.text) + len(_BETWEEN) for one in read)]
-    place = max(place for place in range(len(read)) if starts[place] <= hit.start)
-    start, text = hit.start - starts[place], read[place].text
-    end = min(hit.end - starts[place], len(text))
-    return replace(hit, field=field_of(read[place].number), start=start, end=end, text=text[start:end])
-
-
-def conversation_faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield the problems of the messages of a case that fits its schema."""
-    messages = case.get("messages")
-    if messages is None:
-        for name in ("turns", "context"):
-            if name in case:
-                yield Fault((name,), "is for a case with messages; leave it out")
-        return
-    for name in FIELDS:
-        if name in case:
-            yield Fault((name,), "cannot be combined with messages; keep one of them")
-    if all(one["role"] != "assistant" for one in messages):
-        yield Fault(("messages",), "has no assistant message; expected one at its end, the reply to judge")
-    elif messages[-1]["role"] != "assistant":
-        role, place = messages[-1]["role"], len(messages) - 1
-        words = f"is a {role} message at the end, which has no reply; add the reply, or leave the message out"
-        yield Fault(("messages", place), words)
-    for place, one in enumerate(messages):
-        if "expected" in one and one["role"] != "assistant":
-            yield Fault(
-                ("messages", place, "expected"), "labels a message that is not judged; label assistant messages"
-            )
-    if "expected" in case and "expected" in messages[-1]:
-        yield Fault(("expected",), "labels the last message, which has labels of its own; keep one of them")
 
 
 class Check(NamedTuple):

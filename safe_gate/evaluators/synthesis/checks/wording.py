@@ -15,18 +15,15 @@ from functools import cached_property, lru_cache
 from itertools import accumulate, chain, islice, repeat
 from typing import Any
 
-from safe_gate.core.jsontext import digest
 from safe_gate.core.text import may_be_spelled, normalise, spelled
 from safe_gate.core.text.mapped_text import WORD, Normalised, as_typed
 from safe_gate.core.text.rendered import shown as as_shown
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult, Requirement, WordingEvidence
-from safe_gate.evaluators.synthesis.definitions import KINDS
+from safe_gate.evaluators.synthesis.definitions import ANY_OF, KINDS
 from safe_gate.model.results import Hit, Side
 
 MOST_HITS = 20
 """So many places of one text or expression are shown."""
-
-_ANY = KINDS[1]
 
 
 def requirements_of(value: Mapping[str, Any], tag: str = "") -> tuple[Requirement, ...]:
@@ -37,7 +34,7 @@ def requirements_of(value: Mapping[str, Any], tag: str = "") -> tuple[Requiremen
     found: list[Requirement] = []
     for kind in KINDS:
         of = tuple(map(_entry_form, value.get(kind, ())))
-        each = [of] if kind == _ANY and of else [(one,) for one in of]
+        each = [of] if kind == ANY_OF and of else [(one,) for one in of]
         found += [Requirement(kind, some, (), tag=tag) for some in each]
     return tuple(found)
 
@@ -55,19 +52,6 @@ def invalid_expressions(value: Mapping[str, Any]) -> Iterator[tuple[str, int, st
 
                 if why := patterns.refusal_reason(entry["regex"]):
                     yield kind, index, why
-
-
-def sorted_requirements(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a case's requirements on wording, sorted; None for absent ones.
-
-    One more entry in `must_contain_any` asks for less, so its digest is used: it is compared as a whole.
-    """
-    found: dict[str, Any] = {}
-    for kind in KINDS:
-        forms = map(_entry_form, value.get(kind, ()))
-        names = sorted(words if form == "text" else f"regex {words}" for form, words in forms)
-        found[kind] = (digest(names) if kind == _ANY else names) if names else None
-    return found
 
 
 def judge_wording(

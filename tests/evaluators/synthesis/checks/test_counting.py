@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.evaluators.synthesis.case import Case
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
-from safe_gate.evaluators.synthesis.checks.score import Case
 from safe_gate.evaluators.synthesis.checks.turn import Check, Rules
 from safe_gate.evaluators.synthesis.definitions import ASKS, CHECKS, OWN, REPORTED, SHIPPED
 from safe_gate.evaluators.synthesis.evaluator import unknown_check_problem

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.evaluators.synthesis.case import Case
 from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
-from safe_gate.evaluators.synthesis.checks.score import Case, score_case
+from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.definitions import CHECKS
 from safe_gate.model import codec
 from safe_gate.model.problems import Place

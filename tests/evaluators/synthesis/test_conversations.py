@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from safe_gate.addons.training import split_cases
 from safe_gate.core.case import CaseAt
-from safe_gate.evaluators.synthesis.checks.turn import content_text, merged_messages
+from safe_gate.evaluators.synthesis.case import content_text, merged_messages
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, refused, report, turn, write_cases
