@@ -24,7 +24,6 @@ from __future__ import annotations
 import json
 import re
 from array import array
-from bisect import bisect_left
 from collections import deque
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, compress, count, pairwise
@@ -442,8 +441,14 @@ class Walker:
         if self._begin.gaps:  # a phrase begins with a gap
             starts = range(len(words))
         for start, first in enumerate(map(self._begin.__getitem__, walk.meanings[:-1])):
-            state, at = (self._begin_after(words, start), start) if start in starts else (first, start + 1)
-            if state is not None and state.is_plain:
+            state, at = first, start + 1
+            if start in starts:
+                begin = self._begin_after(words, start)
+                if begin.is_plain:
+                    state = after(begin, walk.meanings[start])
+                else:
+                    state, at = begin, start
+            if state is not None and state.is_plain:  # a second word tells most apart
                 state, at = after(state, walk.meanings[at]), at + 1
             if state is None:
                 continue  # as most do
@@ -486,8 +491,8 @@ class _Walk:
     """Walks through tokens, and the states behind gaps from which each goes on, each once."""
 
     def __init__(self, words: Sequence[str], meanings: Cache[str, _Meaning]) -> None:
+        self._words = words
         self.meanings = [*map(meanings.__getitem__, words), frozenset[int]()]  # behind the end is nothing
-        self._stops = [*compress(count(), map(_STOPS.__contains__, words)), len(words)]
         self._pending: deque[tuple[_State, int]] = deque()
         self._seen: set[tuple[_State, int]] = set()
 
@@ -514,10 +519,11 @@ class _Walk:
 
     def _leap(self, gaps: _Gaps, at: int) -> None:
         """Add what goes on behind the gaps before a token."""
-        stop = self._stops[bisect_left(self._stops, at)]  # no gap holds a token that ends a clause
-        behind = gaps.behind
-        for place in range(at + 1, min(stop, at + gaps.most) + 1):
-            if behind.is_plain and after(behind, self.meanings[place]) is None:
+        behind, meanings = gaps.behind, self.meanings
+        for place, word in enumerate(self._words[at : at + gaps.most], at + 1):
+            if word in _STOPS:
+                break  # no gap holds a token that ends a clause
+            if behind.is_plain and after(behind, meanings[place]) is None:
                 continue  # as most do
             state = gaps.after(place - at)
             if state is not None and (state, place) not in self._seen:
