@@ -99,10 +99,6 @@ class Subject(NamedTuple):
     trigger_event: str = ""
 
 
-NOTHING = Subject()
-"""The subject of an event that is about no commit."""
-
-
 class Context(NamedTuple):
     """Where a run stands. Empty strings and None outside of GitHub Actions.
 
@@ -116,7 +112,7 @@ class Context(NamedTuple):
     sha: str = ""
     actor: str = ""
     from_fork: bool = False
-    subject: Subject = NOTHING
+    subject: Subject = Subject()
     repository: str = ""
     run: WorkflowRun = NO_RUN
     workflow: str = ""
@@ -223,7 +219,7 @@ def _subject_of(name: str, event: Mapping[str, Any]) -> Subject:
         return Subject(None, _sha(at("merge_group", "head_sha")), _sha(at("merge_group", "base_sha")))
     if name == "push":  # of an annotated tag `after` is the tag's own id, and head_commit the commit that it points to
         return Subject(None, _sha(at("head_commit", "id")) or _sha(at("after")), _sha(at("before")))
-    return _subject_of_run(event) if name == "workflow_run" else NOTHING
+    return _subject_of_run(event) if name == "workflow_run" else Subject()
 
 
 def _subject_of_run(event: Mapping[str, Any]) -> Subject:
@@ -306,8 +302,10 @@ class Effects(NamedTuple):
     ) -> Effects:
         """Return what a command may do in an environment at a time, with where it prints."""
         folder = working_folder(environ.get("GITHUB_WORKSPACE", ""))
-        where = context(environ)
-        return cls(out, err, generated_at, where, folder, _named_checkout(where))
+        where, own = context(environ), ""
+        with suppress(OSError):  # a folder that is gone
+            own = commit_of(Path.cwd())
+        return cls(out, err, generated_at, where, folder, own if own in where.named_commits else "")
 
     def connect(self, access: Access) -> Api:
         """Return GitHub's API: one for each timeout, so that all requests for the same purpose share a deadline."""
@@ -361,9 +359,9 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
     """
     if context.event != "pull_request_target":
         return ""
-    roots = {visible_root(Path(os.path.realpath(path))) for path in paths} - {None}
-    foreign = sorted(os.path.relpath(root) for root in roots if root and _head(root) not in context.named_commits)
-    return foreign[0] if foreign else ""
+    roots = {visible_root(Path(os.path.realpath(path))) for path in paths}
+    foreign = (os.path.relpath(root) for root in roots if root and _head(root) not in context.named_commits)
+    return min(foreign, default="")
 
 
 def judged_commit(context: Context, paths: Iterable[Path]) -> str:
@@ -379,23 +377,13 @@ def is_merge_of_event(context: Context) -> bool:
 
     GITHUB_SHA names it there, and no author of a change can choose it. It may have been made for another head.
     """
-    root = visible_root(Path.cwd()) if context.event in OF_A_HEAD else None
-    return root is not None and bool(context.sha) and _head(root) == context.sha
+    return context.event in OF_A_HEAD and bool(context.sha) and commit_of(Path.cwd()) == context.sha
 
 
 def commit_of(folder: Path) -> str:
     """Return the commit that the checkout around a folder is at, "" if there is none."""
     root = visible_root(folder)
-    found = _head(root) if root else ""
-    return found if _SHA.fullmatch(found) else ""
-
-
-def _named_checkout(context: Context) -> str:
-    """Return the commit of the working folder's checkout, "" if it is none that the event names."""
-    with suppress(OSError):  # a folder that is gone
-        own = commit_of(Path.cwd())
-        return own if own in context.named_commits else ""
-    return ""
+    return _sha(_head(root)) if root else ""
 
 
 def visible_root(path: Path) -> Path | None:
