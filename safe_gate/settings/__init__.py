@@ -413,16 +413,12 @@ def settings() -> tuple[Setting, ...]:
 
     A general setting has flags of the evaluators' commands that ask for it.
     """
-    takers: dict[str, list[str]] = {}
-    for evaluator in EVALUATORS.values():
-        for command, names in evaluator.commands.items():
-            for name in names:
-                takers.setdefault(name, []).append(command)
     own = [one for evaluator in EVALUATORS.values() for one in settings_of(evaluator.settings)]
-    general = [
-        one._replace(flags={**one.flags, **dict.fromkeys(takers.get(one.name, ()), one.flags_of("run"))})
-        for one in settings_of(Settings)
-    ]
+    general = list[Setting]()
+    commands = [item for evaluator in EVALUATORS.values() for item in evaluator.commands.items()]
+    for one in settings_of(Settings):
+        takers = [command for command, names in commands if one.name in names]
+        general.append(one._replace(flags={**one.flags, **dict.fromkeys(takers, one.flags_of("run"))}))
     return (*own, *general)
 
 
