@@ -52,19 +52,6 @@ class _Answer(NamedTuple):
     data: bytes
 
 
-class _Bearer(requests.auth.AuthBase):
-    """The token as an `auth` object, which a `.netrc` in the shared home cannot override."""
-
-    def __init__(self, token: str) -> None:
-        self._token = token
-
-    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        if not (self._token.isascii() and self._token.isprintable()):
-            raise requests.exceptions.InvalidHeader
-        request.headers["Authorization"] = f"Bearer {self._token}"
-        return request
-
-
 class _Session(requests.Session):
     """A session that follows no redirect.
 
@@ -101,7 +88,7 @@ class Client:
         self._waited = 0.0
         self._left = seconds
         self._session = _Session()
-        self._session.auth = _Bearer(token)
+        self._session.auth = self._add_token  # a `.netrc` in the shared home cannot override it
         self._session.headers.update({"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "safe-gate"})
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
@@ -132,6 +119,12 @@ class Client:
                 return
             url = self._onward(url, following, f"GET {path}: the next page lies")
         raise self._error(f"GET {path}: more than {_MOST_PAGES} pages")
+
+    def _add_token(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if not (self._token.isascii() and self._token.isprintable()):
+            raise requests.exceptions.InvalidHeader
+        request.headers["Authorization"] = f"Bearer {self._token}"
+        return request
 
     def _send(self, method: str, url: str, media: _Media, body: dict[str, Any] | None = None) -> _Answer:
         """Return the answer to a request that succeeded, tried again where that can help."""
