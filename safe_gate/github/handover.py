@@ -6,7 +6,6 @@ validated by its schema, judged again and rendered again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -59,28 +58,24 @@ def read(path: Path) -> HandOver:
     """Return what a run left behind. Raises CannotJudge with every problem of it; another version's shape is one."""
     name = disk.display_path(path)
     if not disk.exists(path):
-        raise CannotJudge(Problem(Place(name), _MISSING, code=Code.UNREADABLE_FILE))
+        raise CannotJudge.at(name, "is missing; download the run's artifact into report-dir", Code.UNREADABLE_FILE)
     if words := too_long(path):
-        raise CannotJudge(Problem(Place(name), words))
+        raise CannotJudge.at(name, words)
     try:
         content: JsonObject = checked.read_document(path, "publication")
         if faults := checked.load_schema("report").faults(content["report"]):
             raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
     except CannotJudge as error:
         for problem in error.problems:
-            if problem.field in _VERSIONS:
-                raise CannotJudge(replace(problem, message=_OTHER)) from None
+            if problem.field in ("publication", "report.schema_version"):
+                words = "was made by another version of safe-gate; use the same version in both workflows"
+                raise CannotJudge(replace(problem, message=words)) from None
         raise
     return HandOver(
         run=WorkflowRun(content["run_id"], content["run_attempt"]),
         **{fact: content[fact] for fact in ("gate", "job", "pull_request", "head_sha", "folder", "checkout")},
         report=_judged_again(read_report(content["report"]), name),
     )
-
-
-_VERSIONS = ("publication", "report.schema_version")
-_OTHER = "was made by another version of safe-gate; use the same version in both workflows"
-_MISSING = "is missing; download the run's artifact into report-dir"
 
 
 def too_long(path: Path) -> str:
@@ -93,7 +88,9 @@ def too_long(path: Path) -> str:
 def _judged_again(report: Report, name: str) -> Report:
     """Return a report whose rules, verdict and digests follow from its own figures, in our words."""
     report = replace(report, waivers=_waivers_again(report, name))
-    _refuse_unsound_limits(report.provenance.policy, name)
+    for key, limit in rules.limits_of(report.provenance.policy).items():
+        if not isinstance(limit, int | float | None):
+            raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
     outcomes = rules.judge(report, report.provenance.policy)
     verdict = Verdict.ERROR if report.problems else rules.verdict(outcomes)
     if verdict is not report.verdict:
@@ -112,9 +109,3 @@ def _waivers_again(report: Report, name: str) -> Waivers | None:
     if len({*map(waivers.Waivable.of, listed)}) < len(listed):
         raise CannotJudge(Problem(Place(name), "waives one failure twice; keep one waiver", "", "report.waivers"))
     return Waivers(found.path, found.sha256, *waivers.sort_by_standing(listed, report.parts, report.generated_at[:10]))
-
-
-def _refuse_unsound_limits(policy: Mapping[str, Any], name: str) -> None:
-    for key, limit in rules.limits_of(policy).items():
-        if not isinstance(limit, int | float | None):
-            raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
