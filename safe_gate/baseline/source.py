@@ -303,7 +303,7 @@ def _base_commit(sources: _Sources) -> tuple[str, str]:
     except Missing as missing:
         words = f"depends on the parents of commit {context.sha}, which cannot be read ({missing}); {_advice()}"
         raise unavailable("base", words) from None
-    if len(parents) == 2 and parents[1] == context.head_sha:
+    if len(parents) == 2 and parents[1] == context.subject.head_sha:
         return parents[0], "first parent of the merge commit"
     return context.subject.base_sha, named
 

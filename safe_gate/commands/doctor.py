@@ -114,7 +114,7 @@ def _text(words: Words) -> str:
 
 def _commit(effects: Effects) -> Words:
     """Return the commit that a run would judge: the event's, or the checkout's."""
-    event, own = effects.context.head_sha, commit_of(Path.cwd())
+    event, own = effects.context.subject.head_sha, commit_of(Path.cwd())
     if event:
         return Untrusted(event if event == own or not own else f"{event}, of the event; the checkout is at {own}")
     return Untrusted(f"{own}, of the checkout") if own else "unknown: no commit is checked out here"

@@ -130,11 +130,6 @@ class Context(NamedTuple):
         return self.in_actions or bool(self.output_file or self.summary_file or self.workspace)
 
     @property
-    def head_sha(self) -> str:
-        """The commit that the event is about."""
-        return self.subject.head_sha
-
-    @property
     def is_read_only(self) -> bool:
         """Whether GitHub gives the event's own token no right to write, whatever `permissions:` says.
 
@@ -150,7 +145,7 @@ class Context(NamedTuple):
     def origin(self, folder: str, gate_id: str, checkout: str) -> Origin:
         """Return where a result comes from that was found in a folder of a checkout of the repository."""
         repository = f"{self.server_url}/{self.repository}" if self.server_url and self.repository else ""
-        return Origin(repository, folder, self.head_sha, self.run.id, gate_id, checkout)
+        return Origin(repository, folder, self.subject.head_sha, self.run.id, gate_id, checkout)
 
     @property
     def may_have_pull_request(self) -> bool:
@@ -369,7 +364,7 @@ def judged_commit(context: Context, paths: Iterable[Path]) -> str:
     named = context.named_commits - ({context.sha} if context.event in OF_A_HEAD else set())
     commits = (commit_of(Path(os.path.realpath(path))) for path in paths)
     first = next(commits, "")
-    return first if first in named and all(one == first for one in commits) else context.head_sha
+    return first if first in named and all(one == first for one in commits) else context.subject.head_sha
 
 
 def is_merge_of_event(context: Context) -> bool:

@@ -291,15 +291,15 @@ def _open_at_head(api: Api, context: Context) -> Iterator[int]:
     GitHub finds a fork's commit by its branch only. By commit it finds pushes to the repository itself or to a
     deleted fork.
     """
-    repository, label = context.repository, context.subject.head_label
-    if not context.head_sha:
+    repository, head, label = context.repository, context.subject.head_sha, context.subject.head_label
+    if not head:
         return
     if label:
         path = f"/repos/{repository}/pulls?state=open&head={quote(label, safe=':', errors='replace')}&per_page=100"
     else:
-        path = f"/repos/{repository}/commits/{context.head_sha}/pulls?per_page=100"
+        path = f"/repos/{repository}/commits/{head}/pulls?per_page=100"
     for pull in api.pages(path):
         is_ours = value_at(pull, "base", "repo", "full_name") == repository
-        is_at_head = value_at(pull, "head", "sha") == context.head_sha
+        is_at_head = value_at(pull, "head", "sha") == head
         if is_ours and is_at_head and pull.get("state") == "open" and isinstance(pull.get("number"), int):
             yield pull["number"]

@@ -43,7 +43,7 @@ def content_of(report: Report, effects: Effects, gate_id: str, body: str) -> dic
         "job": context.job,
         "event": context.event,
         "pull_request": context.subject.pull_request,
-        "head_sha": context.head_sha,
+        "head_sha": context.subject.head_sha,
         "base_sha": context.subject.base_sha,
         "run_id": context.run.id,
         "run_attempt": context.run.attempt,

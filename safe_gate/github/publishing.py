@@ -215,10 +215,9 @@ def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
     )
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
     if posted.status == "skipped-outdated":
-        subject, head = (
-            plain(Untrusted(text)) for text in (context.subject.head_label or context.repository, context.head_sha)
-        )
-        moved_on = f"No open pull request of {subject} has the head {head}."
+        subject = context.subject
+        named, head = plain(Untrusted(subject.head_label or context.repository)), plain(Untrusted(subject.head_sha))
+        moved_on = f"No open pull request of {named} has the head {head}."
         outranked = "The comment shows a newer run, or a pull request's at this commit."
         effects.out(outranked if posted.url else moved_on)
     if are_written:
@@ -279,7 +278,7 @@ def _draft(
     result += "misplaced" * bool(misplaced_sentence(view.report, origin))
     marker = comment.Marker(
         gate=comment.gate_name(context.workflow, origin.gate or job),
-        head=context.head_sha,
+        head=context.subject.head_sha,
         run=context.run,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
         pull=(context.subject.trigger_event or context.event) in (*OF_A_HEAD, "pull_request_target"),
