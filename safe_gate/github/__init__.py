@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from safe_gate.core.jsontext import parse, value_at
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.model.report import Origin
 from safe_gate.settings import Access
 
@@ -312,7 +312,7 @@ def time_of(environ: Mapping[str, str]) -> str:
     epoch = environ.get("SOURCE_DATE_EPOCH", "").strip()
     if epoch and not (re.fullmatch(r"[0-9]{1,12}", epoch) and int(epoch) <= _LAST_SECOND):
         words = f"is {epoch[:40]!r}; expected whole seconds from 1970 to 9999"
-        raise CannotJudge(Problem(Place("SOURCE_DATE_EPOCH"), words, code=Code.INVALID_SETTING))
+        raise CannotJudge.at("SOURCE_DATE_EPOCH", words, Code.INVALID_SETTING)
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch) if epoch else None))
 
 

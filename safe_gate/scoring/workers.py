@@ -12,7 +12,7 @@ from itertools import chain, islice
 from threading import Thread
 from typing import Any, TypeVar
 
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code
 
 _listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", default=None)
 
@@ -70,7 +70,7 @@ def map_in_order(
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
         why = getattr(error, "strerror", None) or error
         words = f"their processes cannot be started: {why}; set fewer jobs and run again"
-        raise CannotJudge(Problem(Place("jobs"), words, code=Code.UNAVAILABLE)) from None
+        raise CannotJudge.at("jobs", words, Code.UNAVAILABLE) from None
     with pool:
         try:
             signal.pthread_sigmask(signal.SIG_SETMASK, heard)
@@ -86,7 +86,7 @@ def map_in_order(
             raise
         except BrokenProcessPool:
             words = "a process that scored cases died, perhaps for lack of memory; set fewer jobs and run again"
-            raise CannotJudge(Problem(Place("jobs"), words, code=Code.UNAVAILABLE)) from None
+            raise CannotJudge.at("jobs", words, Code.UNAVAILABLE) from None
 
 
 _worker_function: list[Callable[[Any], Any]] = []
