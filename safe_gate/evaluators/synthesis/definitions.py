@@ -156,10 +156,6 @@ STAYING = frozenset({"stays", "engages"})
 ASKED = ("asked_text", "asked_steps", "asked_verdict")
 """The groups of clauses that say what a message asks for."""
 
-MESSAGE: Mapping[str, str] = dict.fromkeys((*ASKED, "asked_mind", "light", "personal", TOLD_MIND), "user")
-"""The groups that belong to no check and say what kind of message it is, each with the field it looks in."""
-
-
 CHECKS: tuple[str, ...] = tuple(SHIPPED)
 """The shipped checks by the name cases use, in the order of the report."""
 
@@ -218,11 +214,10 @@ def check_words(check: str) -> str:
 
 
 GROUPS: Mapping[str, tuple[str, str]] = {
-    group: (check, field)
-    for check, groups in (*((check, data["groups"]) for check, data in SHIPPED.items()), ("message", MESSAGE))
-    for group, field in groups.items()
+    **{group: (check, field) for check, data in SHIPPED.items() for group, field in data["groups"].items()},
+    **dict.fromkeys((*ASKED, "asked_mind", "light", "personal", TOLD_MIND), ("message", "user")),
 }
-"""The check and the field of each group of hits. "message" stands for groups that serve no check."""
+"""The check and the field of each group of hits. "message" stands for groups that say what kind of message it is."""
 
 IN_FAVOUR = frozenset(group for data in SHIPPED.values() for group in data.get("for", ()))
 """The groups whose hits speak for a reply."""
