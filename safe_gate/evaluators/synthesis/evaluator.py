@@ -46,12 +46,6 @@ from safe_gate.evaluators.synthesis.result import report as report_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Code, Place, Problem
 
-ALL_TURNS = "all"
-"""The value of the setting `turns` under which every assistant message is judged."""
-
-_TO_AN_ENTRY = 3
-"""The length of a path to a list entry of a tag: the tag, the list and the entry."""
-
 
 def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
     return dict.fromkeys(("run", "eval", "explain", *commands), (f"--{name}",))
@@ -116,11 +110,12 @@ class Settings(gate.Limits):
     @classmethod
     def way_of(cls, setting: str, part: Sequence[str]) -> Way | None:
         """Return the way of an entry of a list of texts for a tag."""
-        if setting != "tags" or len(part) != _TO_AN_ENTRY:
-            return None
-        if is_negative([part[0]], "standard", SHIPPED):
-            return Way.ANY  # its cases are meant to fail, and more wording lets them
-        return Way.ANY_ONCE_SET if part[1].endswith("_any") else Way.LOWER
+        match setting, *part:
+            case "tags", tag, _, _ if is_negative([tag], "standard", SHIPPED):
+                return Way.ANY  # its cases are meant to fail, and more wording lets them
+            case "tags", _, kind, _:
+                return Way.ANY_ONCE_SET if kind.endswith("_any") else Way.LOWER
+        return None
 
     @classmethod
     def unset(cls, setting: str, part: Sequence[str], settings: Mapping[str, Any]) -> Any:
@@ -128,10 +123,10 @@ class Settings(gate.Limits):
 
         Return None if there is no list yet, and one of its entries would be enough.
         """
-        if setting != "tags" or len(part) != _TO_AN_ENTRY:
-            return None
-        is_first = part[1].endswith("_any") and not (settings["tags"] or {}).get(part[0], {}).get(part[1])
-        return None if is_first else False
+        match setting, *part:
+            case "tags", tag, kind, _ if not kind.endswith("_any") or (settings["tags"] or {}).get(tag, {}).get(kind):
+                return False
+        return None
 
 
 def _imported_case(exchange: Exchange) -> JsonObject:
@@ -171,17 +166,17 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
     turns = value.get("turns", settings["turns"])
     others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], (*case.checks, WORDING)))
     talks = find_talks(value, settings["context"])
-    for talk in talks if turns == ALL_TURNS else deque(talks, maxlen=1):
+    for talk in talks if turns == "all" else deque(talks, maxlen=1):
         is_last = talk.reply.number == len(value["messages"]) - 1
         yield replace(
             case,
-            id=f"{talk.id}@{talk.reply.number}" if turns == ALL_TURNS else talk.id,
+            id=f"{talk.id}@{talk.reply.number}" if turns == "all" else talk.id,
             user=join_texts(talk.asked),
             assistant=talk.reply.text,
             expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
             tags=case.tags if is_last else others,
             judged=case.judged if is_last else {},
-            cluster=at.cluster or (talk.id if turns == ALL_TURNS else ""),
+            cluster=at.cluster or (talk.id if turns == "all" else ""),
             marks=_quoted_in(case.marks, talk),
             talk=talk,
         )
