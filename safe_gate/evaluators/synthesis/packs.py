@@ -11,6 +11,7 @@ import json
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
 from itertools import chain
@@ -114,7 +115,7 @@ def make_rules(
         checks={name: Check.of(name, one) for name, one in checks.items()},
         fields=shipped_fields | {pack["group"]: pack["field"] for pack in (*packs, *own) if "group" in pack},
         by_clause=profile != SPEC,
-        words=Vocabulary(own, {}, table.vocabulary) if table else Vocabulary(_with_shipped(packs, own), named),
+        words=Vocabulary(own, {}, table.vocabulary) if table else Vocabulary([*shipped_packs(), *packs, *own], named),
     )
 
 
@@ -168,14 +169,11 @@ def compile_table() -> bytes:
 
 def stored_table() -> Table | None:
     """Return the content of `TABLE`, None without one, or if it is from other packs, classes or code."""
-    try:
-        found = network_from_bytes(read_file(TABLE), _current_key())
-    except FileNotFoundError:
-        return None
-    if found is None:
-        return None
-    network, head = found
-    return Table(Automaton(network), head["phrases"], frozenset(head["vocabulary"].split()))
+    with suppress(FileNotFoundError):
+        if found := network_from_bytes(read_file(TABLE), _current_key()):
+            network, head = found
+            return Table(Automaton(network), head["phrases"], frozenset(head["vocabulary"].split()))
+    return None
 
 
 def _current_key() -> str:
@@ -186,6 +184,7 @@ def _current_key() -> str:
     return sha256.hexdigest()
 
 
+@cache
 def shipped_packs() -> tuple[Pack, ...]:
     """Return the packs that ship, in the order of their names, with what rules share written out.
 
@@ -200,11 +199,6 @@ def shipped_packs() -> tuple[Pack, ...]:
             for name in rule.keys() & {"phrases", *CONTEXTS}:
                 rule[name] = [phrase for one in rule[name] for phrase in (lists[one[1:]] if one[0] == "@" else (one,))]
     return packs
-
-
-def _with_shipped(*others: Sequence[Pack]) -> Iterator[Pack]:
-    """Yield the packs that ship, which are read when the first one is asked for, and others."""
-    yield from chain(shipped_packs(), *others)
 
 
 @cache
@@ -376,8 +370,9 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     teams = check_packs(own)
     strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}
     lets_pass = defaultdict[str, set[str]](set)
-    for group, check in chain(_cancelling_shipped(), _cancelling(teams)):
+    for group, check in _cancelling([*shipped_packs(), *teams]):
         lets_pass[group].add(check)
+    lets_pass["listed_number"].update(check for check, one in SHIPPED.items() if one.get("misled_by"))
     for group in IN_FAVOUR | (GROUPS.keys() - strict):
         lets_pass[group].add(GROUPS[group][0])
     for check, one in defined_checks(teams).items():
@@ -399,12 +394,6 @@ def _cancelling(packs: Iterable[Pack]) -> Iterator[tuple[str, str]]:
         for rule in pack["rules"]:
             without = (group for group, wanted in rule.get("only_if", {}).items() if not wanted)
             yield from ((group, pack["check"]) for group in (*rule.get("unless_message", ()), *without))
-
-
-@cache
-def _cancelling_shipped() -> frozenset[tuple[str, str]]:
-    by_numbers = (("listed_number", check) for check, one in SHIPPED.items() if one.get("misled_by"))
-    return frozenset(chain(_cancelling(shipped_packs()), by_numbers))
 
 
 @cache
