@@ -242,21 +242,17 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     names in the settings and of packs. Problems of a pack are its shape, unreadable phrases, ids that are taken, and
     broken promises to hit or miss a text.
     """
-    off, words = list(settings["rules_off"]), settings["tags"]
-    problems: tuple[Problem, ...] = ()
-    try:
-        packs = check_packs(own)
-    except CannotJudge as error:
-        problems, packs = error.problems, [{"rules": [], **file.content} for file in own]
-    problems += (
+    off, words, packs = settings["rules_off"], wording_of_tags(settings["tags"]), _packs_of(own)
+    problems = (
+        *_pack_problems(own),
         *_default_check_problems(settings, [*REPORTED, *defined_checks(packs)]),
-        *_tag_problems(wording_of_tags(words)),
+        *_tag_problems(words),
         *_helpline_problems(settings["helplines"]),
         *(_unknown_rule_problems(off, [*shipped_packs(), *packs]) if off else ()),
     )
     if problems:
         raise CannotJudge(*problems)
-    return json.dumps([settings["profile"], packs, off, wording_of_tags(words), settings["helplines"]])
+    return json.dumps([settings["profile"], packs, off, words, settings["helplines"]])
 
 
 def packs_in_recipe(recipe: str) -> list[Pack]:
@@ -306,17 +302,17 @@ def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Probl
             yield _setting_problem("helplines", f"also[{index}]", words)
 
 
-def check_packs(own: Sequence[OwnFile]) -> list[Pack]:
-    """Return a team's packs, which fit the schema. Raises CannotJudge with every problem of them."""
+def _packs_of(own: Sequence[OwnFile]) -> list[Pack]:
+    return [{"rules": [], **file.content} for file in own]
+
+
+def _pack_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
+    """Yield the problems of a team's packs, which fit the schema."""
     if not own:
-        return []
-    found: list[Pack] = []
-    problems: list[Problem] = []
+        return
     named: set[str] = set()
-    taken = dict.fromkeys((*_shipped_names(), *(id_ for id_, _, _ in _digests_of_shipped())), "one that ships")
-    for file in own:
-        pack = {"rules": [], **file.content}
-        found.append(pack)
+    taken = dict.fromkeys(_ids(shipped_packs()), "one that ships")
+    for file, pack in zip(own, _packs_of(own), strict=True):
         ids: list[tuple[str, tuple[str | int, ...]]] = [(pack["pack"], ("pack",))]
         ids += [(rule["id"], ("rules", index, "id")) for index, rule in enumerate(pack["rules"])]
         ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
@@ -325,17 +321,13 @@ def check_packs(own: Sequence[OwnFile]) -> list[Pack]:
         for one, path in ids:
             place = file.place(*path)
             if path[0] == "rules" and not one.startswith(begins):
-                words = f"expected an id that begins with its pack's: {begins}..."
-                problems.append(Problem(place, words, one, "id"))
+                yield Problem(place, f"expected an id that begins with its pack's: {begins}...", one, "id")
             if other := f"{PREFIX} is for recorded verdicts" if f"{one}/".startswith(PREFIX) else taken.get(one):
                 words = f"is the id of another rule, pack or check ({other}); choose one of its own"
-                problems.append(Problem(place, words, one))
+                yield Problem(place, words, one)
             taken.setdefault(one, f"{place.path}:{place.line}")
-        problems += _promise_problems(file, pack)
-    problems += _definition_problems(own)
-    if problems:
-        raise CannotJudge(*problems)
-    return found
+        yield from _promise_problems(file, pack)
+    yield from _definition_problems(own)
 
 
 def packs_digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
@@ -365,40 +357,39 @@ def _named(name: str, content: bytes) -> bytes:
 def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     """Return facts on all rules and a team's checks by their ids, including those that are switched off.
 
-    A rule can let a reply pass unless its group makes a check apply or counts against the reply.
+    A rule can let a reply pass unless its group makes a check apply or counts against the reply. Raises CannotJudge
+    with every problem of the packs.
     """
-    teams = check_packs(own)
+    if problems := [*_pack_problems(own)]:
+        raise CannotJudge(*problems)
+    packs = [*shipped_packs(), *_packs_of(own)]
     strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}
     lets_pass = defaultdict[str, set[str]](set)
-    for group, check in _cancelling([*shipped_packs(), *teams]):
+    for group, check in _cancelling(packs):
         lets_pass[group].add(check)
     lets_pass["listed_number"].update(check for check, one in SHIPPED.items() if one.get("misled_by"))
     for group in IN_FAVOUR | (GROUPS.keys() - strict):
         lets_pass[group].add(GROUPS[group][0])
-    for check, one in defined_checks(teams).items():
+    for check, one in defined_checks(packs).items():
         # Where counts are weighed, a longer hit may take the place of two.
         sides = {*_LOOSENS, "against"} if one["decides"] == "outweighs" else _LOOSENS
         for group in chain.from_iterable(one.get(side, ()) for side in sides):
             lets_pass[group].add(check)
-    every = [(id_, PackFact(sha256, lets_pass[group])) for id_, group, sha256 in _digests_of_shipped()]
-    for pack in teams:
-        every += _definition_facts(pack) if "defines" in pack else ()
-        digests = _digests_of_rules(pack)
-        every += ((id_, PackFact(sha256, lets_pass[group])) for id_, group, sha256 in digests)
-    return dict(every)
+    facts: dict[str, PackFact] = {}
+    for pack in packs:
+        facts.update(_definition_facts(pack) if "defines" in pack else ())
+        around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
+        for rule in pack["rules"]:
+            facts[rule["id"]] = PackFact(digest_of({**around, "rule": rule}), lets_pass[pack["group"]])
+    return facts
 
 
 def _cancelling(packs: Iterable[Pack]) -> Iterator[tuple[str, str]]:
     """Yield the groups whose hits may cancel what rules find against a reply, each with the check of such a rule."""
-    for pack in (one for one in packs if one["group"] not in IN_FAVOUR):
+    for pack in (one for one in packs if one["rules"] and one["group"] not in IN_FAVOUR):
         for rule in pack["rules"]:
             without = (group for group, wanted in rule.get("only_if", {}).items() if not wanted)
             yield from ((group, pack["check"]) for group in (*rule.get("unless_message", ()), *without))
-
-
-@cache
-def _digests_of_shipped() -> tuple[tuple[str, str, str], ...]:
-    return tuple(chain.from_iterable(map(_digests_of_rules, shipped_packs())))
 
 
 def _promise_problems(file: OwnFile, pack: Pack) -> Iterator[Problem]:
@@ -441,13 +432,16 @@ def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple
 
 
 def _unknown_rule_problems(off: Iterable[str], packs: Sequence[Pack]) -> Iterator[Problem]:
-    known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
+    known = _ids(packs)
     for one in off:
         if one not in known:
             words = f"matches no rule and no pack{suggestion(one, sorted(known))}"
-            yield _setting_problem(
-                "rules-off", one, f"{words}; correct the setting, or list the rules: safe-gate rules"
-            )
+            words = f"{words}; correct the setting, or list the rules: safe-gate rules"
+            yield _setting_problem("rules-off", one, words)
+
+
+def _ids(packs: Sequence[Pack]) -> set[str]:
+    return {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
 
 
 _SIDES = {"user": ("applies", "not_in", "only_crisis_after", "void_after"), "assistant": ("for", "against")}
@@ -556,10 +550,3 @@ def _definition_facts(pack: JsonObject) -> Iterator[tuple[str, PackFact]]:
         for group in definition.get(side, ()):
             piece = f"{name} {side} {group}"
             yield piece, PackFact(digest_of(piece), lets_pass={name} if side in _LOOSENS else set())
-
-
-def _digests_of_rules(pack: JsonObject) -> Iterator[tuple[str, str, str]]:
-    """Yield the rules of a pack, each with its group and the digest of what decides its hits."""
-    around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
-    for rule in pack["rules"]:
-        yield rule["id"], pack["group"], digest_of({**around, "rule": rule})
