@@ -66,9 +66,6 @@ LISTS = "lists.json"
 TABLE = "phrases.table"
 """The file of this package that holds the phrases of the packs that ship, compiled. Without it they are compiled."""
 
-_IN_TABLE = ("classes.json", LISTS, "engine/phrases.py", "engine/rules.py")
-"""The files that a table is made from, besides the packs."""
-
 
 def from_recipe(recipe: str) -> Rules:
     """Return the rules of a recipe: everything a verdict depends on besides the case."""
@@ -179,7 +176,7 @@ def stored_table() -> Table | None:
 def _current_key() -> str:
     """Return the digest of all that a table is made from."""
     sha256 = hashlib.sha256(sys.byteorder.encode())
-    for name in (*_IN_TABLE, *pack_files()):
+    for name in ("classes.json", LISTS, "engine/phrases.py", "engine/rules.py", *pack_files()):
         sha256.update(hashlib.sha256(read_file(name)).digest())
     return sha256.hexdigest()
 
@@ -332,8 +329,7 @@ def _pack_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
 
 def packs_digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
-    sha256 = _sha256_of_shipped().copy()
-    off = settings["rules_off"]
+    sha256, off = _sha256_of_shipped().copy(), settings["rules_off"]
     for file in own:
         sha256.update(_named(file.name, file.data))
     sha256.update(json.dumps(SHIPPED, sort_keys=True).encode())
