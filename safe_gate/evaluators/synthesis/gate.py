@@ -23,7 +23,7 @@ from safe_gate.evaluators.synthesis.definitions import (
     check_words,
     wording_of_tags,
 )
-from safe_gate.evaluators.synthesis.result import Accuracy, Labels, Part, Result, Summary, TagFigures, Totals, report
+from safe_gate.evaluators.synthesis.result import Labels, Part, Result, Summary, TagFigures, Totals, report
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Failure, Metric, Outcome, Test
 
@@ -56,7 +56,7 @@ def disagrees(result: Result, check: str = "") -> bool:
     return not all(label.match for name, label in result.labels.items() if check in ("", name))
 
 
-def _agreement(noun: str, labels: Accuracy | Labels | None, nothing: str) -> Share:
+def _agreement(noun: str, labels: Labels | None, nothing: str) -> Share:
     if not labels or not labels.total:
         return Share(noun, 0, 0, nothing)
     counts = f"{labels.matched} of {plural(labels.total, 'label agrees', 'labels agree')}"

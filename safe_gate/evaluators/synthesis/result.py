@@ -6,7 +6,7 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from typing import Annotated, Any, ClassVar
 
@@ -16,8 +16,8 @@ from safe_gate.core.text.mapped_text import Language, is_not_english
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.judged import CountedVerdict, Estimate, JudgeFigures, JudgeVerdict
 from safe_gate.evaluators.replies import NoReply, SameReply, same_replies
-from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, ClauseEvidence, WordingEvidence
-from safe_gate.evaluators.synthesis.definitions import SHIPPED, sort_checks
+from safe_gate.evaluators.synthesis.checks.check_result import Agreement, CheckResult, PivotEvidence, WordingEvidence
+from safe_gate.evaluators.synthesis.definitions import FIELDS, sort_checks
 from safe_gate.model import codec, record
 from safe_gate.model.codec import key
 from safe_gate.model.problems import Place
@@ -71,8 +71,6 @@ class Result:
     @property
     def unread_checks(self) -> Sequence[str]:
         """The names of the checks that read a text that is not in English."""
-        if Language.OTHER not in self.language.values():
-            return ()
         return tuple(filter(self.cannot_read, self.checks))
 
     def cannot_read(self, name: str) -> bool:
@@ -80,17 +78,13 @@ class Result:
         evidence = self.checks[name].evidence
         if isinstance(evidence, WordingEvidence | JudgeVerdict):  # the words are the team's own, and the judge's
             return False
-        if isinstance(evidence, ClauseEvidence) and not evidence.is_flat:
-            groups: Collection[str] = evidence.applies
-        else:
-            groups = SHIPPED[name].get("applies", ())
-        return is_not_english(("user", "assistant") if groups else ("assistant",), self.language)
+        reads_message = isinstance(evidence, PivotEvidence) or bool(evidence.applies)
+        return is_not_english(FIELDS if reads_message else ("assistant",), self.language)
 
     @property
     def judged(self) -> Mapping[str, JudgeVerdict]:
         """The recorded verdicts by the names of their checks."""
-        found = ((name, check.evidence) for name, check in self.checks.items())
-        return {name: one for name, one in found if isinstance(one, JudgeVerdict)}
+        return {name: one.evidence for name, one in self.checks.items() if isinstance(one.evidence, JudgeVerdict)}
 
     @property
     def failed(self) -> tuple[str, ...]:
@@ -138,20 +132,18 @@ class Verdicts:
 
 
 @record
-class Accuracy:
-    """How many labels there are and how many agree; `accuracy` in percent, None of nothing."""
-
-    total: int
-    matched: int
-    accuracy: float | None
-
-
-@record
 class Labels:
     """How many labels there are, and how many agree."""
 
     total: int
     matched: int
+
+
+@record
+class Accuracy(Labels):
+    """The same, with the share that agrees as `accuracy` in percent, None of nothing."""
+
+    accuracy: float | None
 
 
 @record
@@ -337,7 +329,7 @@ def report(totals: Totals, results: Sequence[Result], checks: Iterable[str] = ()
     ends = {outcome: totals.cases[None, outcome] for outcome in _OUTCOMES}
     cases, failed = sum(ends.values()), ends["expected_failures"] + ends["unexpected_failures"]
     checks = sort_checks({*checks, *(check for check, _ in totals.verdicts)})
-    tags = sorted(tag for tag in {tag for tag, _ in totals.cases} if tag is not None)
+    tags = sorted({tag for tag, _ in totals.cases if tag is not None})
     quality: dict[str | None, dict[str, Quality]] = {}
     for tag, check in sorted({(tag, check) for tag, check, _, _ in totals.confusion}, key=lambda one: one[1]):
         counts = {
