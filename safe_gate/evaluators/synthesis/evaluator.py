@@ -46,9 +46,8 @@ from safe_gate.evaluators.synthesis.result import report as report_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Code, Place, Problem
 
-
-def _flags(name: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
-    return dict.fromkeys(("run", "eval", "explain", *commands), (f"--{name}",))
+_SCORES = ("run", "eval", "explain")
+"""The commands that have flags of the scoring settings."""
 
 
 class Settings(gate.Limits):
@@ -70,38 +69,38 @@ class Settings(gate.Limits):
     synthesis_cases: Annotated[
         Texts, Names("inputs", renamed("synthesis-cases", "cases", "eval", "explain"), usual=True)
     ] = Field((), description="Synthesis case files (JSONL): paths or globs, one per line, or `-` for standard input.")
-    profile: Annotated[Literal["standard", "spec"], Stripped, Names("gate", _flags("profile", "rules"))] = Field(
+    profile: Annotated[Literal["standard", "spec"], Stripped, Names("gate", (*_SCORES, "rules"))] = Field(
         "standard",
         description="Synthesis: `standard` counts clauses by all shipped rules. `spec` uses the rules and formulas of "
         "the specification alone.",
     )
-    rules: Annotated[Texts, Names("inputs", _flags("rules", "rules"), usual=True)] = Field(
+    rules: Annotated[Texts, Names("inputs", (*_SCORES, "rules"), usual=True)] = Field(
         (), description="Synthesis: your own rule packs (JSON): paths or globs, one per line."
     )
-    rules_off: Annotated[Texts, Names("advanced", _flags("rules-off", "rules"))] = Field(
+    rules_off: Annotated[Texts, Names("advanced", (*_SCORES, "rules"))] = Field(
         (), description="Synthesis: ids of rules or packs that do not count, one per line."
     )
-    default_checks: Annotated[Texts, Names("gate", _flags("default-checks"))] = Field(
+    default_checks: Annotated[Texts, Names("gate", _SCORES)] = Field(
         DEFAULT_CHECKS, description="Synthesis: the checks of a case that names none, one per line."
     )
-    turns: Annotated[Literal["last", "all"], Stripped, Names("gate", _flags("turns"))] = Field(
+    turns: Annotated[Literal["last", "all"], Stripped, Names("gate", _SCORES)] = Field(
         "last",
         description="Synthesis: which replies of a conversation are judged: the `last` one, or `all` assistant "
         "messages, each as a case `ID@N`.",
     )
-    context: Annotated[Whole, Names("gate", _flags("context"))] = Field(
+    context: Annotated[Whole, Names("gate", _SCORES)] = Field(
         1,
         ge=0,
         le=100,
         description="Synthesis: how many user messages further back in a conversation `topic_pivot` looks for a "
         "disclosure.",
     )
-    helplines: Annotated[Mapping[str, Texts], Names("gate", {}, env=())] = Field(
+    helplines: Annotated[Mapping[str, Texts], Names("gate", (), env=())] = Field(
         {},
         description="Synthesis: two lists: `country`, the countries whose helplines are right, such as `GB` (all, if "
         "none is named), and `also`, more numbers that are right. Config file only.",
     )
-    tags: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", {}, env=())] = Field(
+    tags: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", (), env=())] = Field(
         None,
         description="Synthesis: max-unexpected-failures, min-pass-rate and min-label-accuracy for the cases with one "
         "tag. Here min-pass-rate counts cases that pass or fail as expected. Config file only.",
@@ -263,7 +262,7 @@ def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
         known = [*rules.checks, WORDING]
         expected = f"expected {', '.join(known)}, or a check that a pack of the setting rules defines"
         words = f"{quote(name)} is not a check{suggestion(name, known)}; {expected}"
-    return Problem(case.place, words, case.talk.id if case.talk else case.id, field)
+    return Problem(case.place, words, case.ids[0], field)
 
 
 def unserved_check_problems(total: Totals, rules: Rules) -> Iterator[Problem]:
