@@ -107,7 +107,6 @@ def section(part: Part) -> Section:
             align="<<<",
             rows=Spool(_case_row(results[at]) for at in shown),
         ),
-        issues=(),
         findings=Spool(finding(results[at]) for at in shown),
         notes=tuple(_notes(part)),
         details=(*_tag_table(summary), *_quality_table(summary)),
@@ -151,9 +150,7 @@ def _notes(part: Part) -> Iterator[Phrase]:
     yield from naming_sentence(summary.disguised, "reply has", "replies have", _DISGUISED, disguised)
     if count := summary.not_english:
         is_judged = any(case.checks[name].applicable for case in results for name in case.unread_checks)
-        words = "not in English, which the checks cannot read" + (
-            "; profile spec judges them anyway" if is_judged else ""
-        )
+        words = "not in English, which the checks cannot read" + "; profile spec judges them anyway" * is_judged
         foreign = (case.id for case in results if case.unread_checks)
         yield from naming_sentence(count, "case is", "cases are", words, foreign)
     ran = _ran(summary)
@@ -233,7 +230,6 @@ def _case_row(case: Result) -> tuple[str | Untrusted, ...]:
 
 def finding(case: Result) -> Finding:
     """Return the finding for one case: its faults and the evidence."""
-    names = ", ".join(map(check_words, case.failed))
     failed = [(check_title(name), case.checks[name]) for name in case.failed]
     causes = [
         Cause(title, rule) if rule else Cause(f"{title} (no rule matches)")
@@ -241,7 +237,7 @@ def finding(case: Result) -> Finding:
         for rule in dict.fromkeys(check.failing_rules) or ("",)
     ]
     doubts = tuple(_doubts(case))
-    outcome = f"fails {names}" if failed else _outcome(case)
+    outcome = f"fails {', '.join(map(check_words, case.failed))}" if failed else _outcome(case)
     wrong = ", ".join(check_words(name) for name, one in case.labels.items() if not one.match)
     if case.is_as_expected and wrong:
         outcome = f"{_outcome(case)}; " * bool(doubts) + f"{wrong}: unlike the label"
@@ -288,8 +284,7 @@ explanations = {
 
 def measure_names(part: Part) -> tuple[str, ...]:
     """Return the checks of a part: those of the specification, and others that ran."""
-    ran = _ran(part.summary)
-    return tuple(sort_checks({*ran, *(name for name, data in SHIPPED.items() if "spec" in data)}))
+    return tuple(sort_checks({*_ran(part.summary), *(name for name, data in SHIPPED.items() if "spec" in data)}))
 
 
 measure_noun, reply_field = "check", "assistant"
