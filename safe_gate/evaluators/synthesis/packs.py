@@ -57,9 +57,6 @@ Pack = dict[str, Any]
 SPEC = "spec"
 """The profile that counts the specification's rules alone, by its formulas."""
 
-HELPLINES = "helplines.json"
-"""The file of this package that lists helplines by country."""
-
 LISTS = "lists.json"
 """The file of this package with phrases that rules of two packs share; `@name` in a list of a rule stands for one."""
 
@@ -106,7 +103,7 @@ def make_rules(
     numbers = [(rule["number"], _rule_of(pack, rule)) for pack, rule in counting if "number" in rule]
     return Rules(
         books={one: Book(f"{one}, {profile}", partial(_rules_in, one, packs, profile), named, table) for one in BOOKS},
-        numbers=Numbers(numbers, lambda: Helplines(_read_json(HELPLINES), **(helplines or {}))),
+        numbers=Numbers(numbers, lambda: Helplines(_read_json("helplines.json"), **(helplines or {}))),
         spelling=spelling,
         languages=languages,
         checks={name: Check.of(name, one) for name, one in checks.items()},
@@ -155,11 +152,10 @@ def compile_table() -> bytes:
     }
     phrases = {name: [*dict.fromkeys(chain.from_iterable(one.phrases for one in some))] for name, some in every.items()}
     network = compile_lists(phrases | contexts_of_rules(chain.from_iterable(every.values())), word_classes())
-    numbers = {name: {phrase: number for number, phrase in enumerate(some)} for name, some in phrases.items()}
-    of_rules = {
-        name: {rule.id: [numbers[name][phrase] for phrase in rule.phrases] for rule in some}
-        for name, some in every.items()
-    }
+    of_rules: dict[str, dict[str, list[int]]] = {}
+    for name, some in every.items():
+        numbers = {phrase: number for number, phrase in enumerate(phrases[name])}
+        of_rules[name] = {rule.id: [numbers[phrase] for phrase in rule.phrases] for rule in some}
     words = sorted(Vocabulary(packs, word_classes()).words)
     return network_bytes(network, _current_key(), {"phrases": of_rules, "vocabulary": " ".join(words)})
 
@@ -282,7 +278,7 @@ def _tag_problems(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
 
 
 def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    known = _read_json(HELPLINES)["countries"] if helplines else {}
+    known = _read_json("helplines.json")["countries"] if helplines else {}
     if "country" in helplines and not helplines["country"]:
         words = f"is empty; expected some of {', '.join(known)}; leave it out to take the numbers of all"
         yield _setting_problem("helplines", "country", words)
@@ -329,25 +325,15 @@ def _pack_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
 
 def packs_digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
-    sha256, off = _sha256_of_shipped().copy(), settings["rules_off"]
-    for file in own:
-        sha256.update(_named(file.name, file.data))
+    names = ("classes.json", "helplines.json", "languages.json", "lexicon.json", LISTS, *pack_files())
+    files = [(name.rpartition("/")[2], read_file(name)) for name in names] + [(file.name, file.data) for file in own]
+    sha256, off = hashlib.sha256(), settings["rules_off"]
+    for name, content in files:
+        sha256.update(f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0")
     sha256.update(json.dumps(SHIPPED, sort_keys=True).encode())
     sha256.update(json.dumps(sorted(set(off))).encode() if off else b"")
     sha256.update(json.dumps(settings["helplines"], sort_keys=True).encode() if settings["helplines"] else b"")
     return sha256.hexdigest()
-
-
-@cache
-def _sha256_of_shipped() -> hashlib._Hash:
-    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", LISTS)
-    return hashlib.sha256(
-        b"".join(_named(name.rpartition("/")[2], read_file(name)) for name in (*names, *pack_files()))
-    )
-
-
-def _named(name: str, content: bytes) -> bytes:
-    return f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0"
 
 
 def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
