@@ -86,15 +86,8 @@ def _not_applicable(part: Part) -> Share:
     return Share("Share of vacuous verdicts", idle, total, counts)
 
 
-def _as_expected(part: Part) -> Share:
-    return _passed(part.summary.as_expected, part.summary.cases, "Synthesis case")
-
-
-def _group_as_expected(group: TagFigures) -> Share:
-    return _passed(group.passed_as_expected, group.cases, "case")
-
-
-def _passed(passed: int, total: int, noun: str) -> Share:
+def _as_expected(figures: Summary | TagFigures, noun: str = "case") -> Share:
+    passed, total = figures.passed_as_expected, figures.cases
     words = plural(total, f"{noun} passes or fails", f"{noun}s pass or fail")
     return Share("Pass rate", passed, total, f"{passed} of {words} as expected")
 
@@ -147,7 +140,13 @@ class Limits(Group):
 
 
 rules = (
-    Rule("min-synthesis-pass-rate", "synthesis", _as_expected, forgives=always, finds=ANY_SEVERITY),
+    Rule(
+        "min-synthesis-pass-rate",
+        "synthesis",
+        lambda part: _as_expected(part.summary, "Synthesis case"),
+        forgives=always,
+        finds=ANY_SEVERITY,
+    ),
     Rule(
         "max-unexpected-failures",
         "synthesis",
@@ -180,7 +179,7 @@ rules = (
 
 group_rules = (
     Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=always, counts=True, finds=FAILING),
-    Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=always, finds=ANY_SEVERITY),
+    Rule("min-pass-rate", "synthesis", _as_expected, forgives=always, finds=ANY_SEVERITY),
     Rule("min-label-accuracy", "synthesis", _group_agreement, blames=disagrees),
 )
 """The rules on the cases of one tag, on its figures in `by_tag`."""

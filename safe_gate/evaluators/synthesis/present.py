@@ -45,7 +45,6 @@ from safe_gate.evaluators.synthesis.reasons import (
     GROUP_PREDICATES,
     evidence_phrases,
     group_name,
-    join_groups,
     learned_words,
     shared_words_phrase,
     wording_phrases,
@@ -257,7 +256,7 @@ def finding(case: Result) -> Finding:
 def _rates(part: Part) -> Iterator[Rate]:
     """Yield the cases that end as expected, the verdicts of each check, the agreement with labels, then tags."""
     summary = part.summary
-    yield Rate("As expected", "all cases", summary.as_expected, summary.cases, "min-synthesis-pass-rate")
+    yield Rate("As expected", "all cases", summary.passed_as_expected, summary.cases, "min-synthesis-pass-rate")
     for check in sort_checks(summary.by_check):
         counts = summary.by_check[check]
         judged = counts.passed + counts.failed
@@ -432,7 +431,7 @@ def _why_idle(name: str, check: CheckResult, is_foreign: bool) -> str:
     why = _NOTHING_TO_JUDGE.get(name, "the reply has no word")
     applies = check.evidence.applies if isinstance(check.evidence, ClauseEvidence) else {}
     if name not in _NOTHING_TO_JUDGE and applies and not count_hits(applies):
-        why = f"no clause of the message that counts is of {join_groups(applies)}"
+        why = f"no clause of the message that counts is of {' or '.join(map(group_name, applies))}"
     return f"Does not apply: {why}."
 
 

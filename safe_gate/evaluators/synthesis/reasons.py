@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from safe_gate.core.figures import first_few, fixed, format_distinct, plural
@@ -49,11 +49,6 @@ def group_name(group: str) -> str:
     return group.replace("_", " ")
 
 
-def join_groups(groups: Iterable[str]) -> str:
-    """Return groups as words, joined by "or"."""
-    return " or ".join(map(group_name, groups))
-
-
 def evidence_phrases(check: CheckResult) -> Iterator[Phrase]:
     """Yield the evidence of a failed check, as phrases."""
     match check.evidence:
@@ -97,7 +92,7 @@ def _clause_phrases(sides: ClauseEvidence) -> Iterator[Phrase]:
     elif sides.decides == "outweighs":
         yield ("no wording that leaves the choice to the person",)
     elif sides.favour and not favour:
-        yield (f"no clause of {join_groups(sides.favour)}",)
+        yield (f"no clause of {' or '.join(map(group_name, sides.favour))}",)
     for group, some in ((group, some) for group, some in sides.applies.items() if group not in sides.against):
         text = "reply" if any(hit.field == "assistant" for hit in some) else "message"
         yield from _hit_phrases(f"the {text} has {group_name(group)}", group, some)

@@ -208,7 +208,7 @@ class Summary:
     judged: Mapping[str, JudgeFigures] = field(default_factory=dict)
 
     @property
-    def as_expected(self) -> int:
+    def passed_as_expected(self) -> int:
         """The number of cases that pass or fail as expected."""
         return self.strict_passed + self.expected_failures
 
@@ -377,8 +377,7 @@ def report(totals: Totals, results: Sequence[Result], checks: Iterable[str] = ()
 def _tag_figures(ends: Sequence[int], labels: Labels) -> TagFigures:
     passed, excused, failed, _ = ends
     cases, as_expected = sum(ends), passed + excused
-    interval = Interval(*wilson(as_expected, cases))
-    return TagFigures(cases, as_expected, failed, as_expected / cases, interval, labels)
+    return TagFigures(cases, as_expected, failed, as_expected / cases, Interval(*wilson(as_expected, cases)), labels)
 
 
 def _labels(quality: Mapping[str, Quality]) -> Labels:
