@@ -98,9 +98,19 @@ class Call(NamedTuple):
     effects: Effects
 
     def options(self, given: reading.Given | None = None) -> Settings:
-        """Return the settings of the command line, and print its warnings. Raises CannotJudge."""
+        """Return the settings of the command line. Raises CannotJudge.
+
+        It warns of a config file in a parent folder, which is not read: by an annotation if the command reports to
+        GitHub and runs there.
+        """
         options = reading.resolve(given or self.given())
-        self.warn(options)
+        if not options.config and (warning := checked.parent_config_warning()):
+            if command_of([self.command]).refuses_aloud and self.effects.context.in_actions:
+                from safe_gate.github.runner_files import Annotation  # most runs have no such file
+
+                self.effects.out(Annotation("warning", warning, "SAFE Gate").command())
+            else:
+                self.effects.err(f"safe-gate: warning: {warning}")
         if options.quiet:
             workers.listen_for_scored(lambda _: None)
         return options
@@ -120,19 +130,6 @@ class Call(NamedTuple):
         """Return what the settings are read from; it gets where each comes from."""
         read = partial(checked.read_config, root=root)
         return reading.Given(self.flags, self.environ, read, self.command)
-
-    def warn(self, options: Settings) -> None:
-        """Print a warning about a config file that is not read, if there is one in a parent folder.
-
-        It is an annotation if the command reports to GitHub and runs there.
-        """
-        text = "" if options.config else checked.parent_config_warning()
-        if text and command_of([self.command]).refuses_aloud and self.effects.context.in_actions:
-            from safe_gate.github.runner_files import Annotation  # most runs have no such file
-
-            self.effects.out(Annotation("warning", text, "SAFE Gate").command())
-        elif text:
-            self.effects.err(f"safe-gate: warning: {text}")
 
 
 def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: dict[str, Any]) -> int:
