@@ -134,14 +134,14 @@ class Call(NamedTuple):
 
 def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: dict[str, Any]) -> int:
     """Run the command of a command line, and return its exit code. `told` gets the facts that it tells programs."""
-    effects, flags, name = None, dict[str, Any](), ""
+    effects, flags = None, None
     try:
         arguments = _parsed(argv)
         if arguments is None:
             return 0
         name = arguments.pop("command")
         known = {one.name for one in settings()} | {*OF_COMMANDS}
-        flags |= {name: value for name, value in arguments.items() if name in known}
+        flags = {name: value for name, value in arguments.items() if name in known}
         disk.follow_links(is_on="outside-links" in reading.allowed(flags, environ))
         command = commands.module(name)
         time_of(environ)  # an invalid SOURCE_DATE_EPOCH is an error
@@ -149,10 +149,9 @@ def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: d
         return command.main(Call(name, arguments, flags, environ, effects))
     except CannotJudge as error:
         effects = effects or effects_of(environ, printed, told)
-        has_parsed = bool(name)
-        began = has_parsed or effects.context.in_actions  # otherwise no run with reports did
+        began = flags is not None or effects.context.in_actions  # otherwise no run with reports did
         if command_of(argv).refuses_aloud and began:
-            options = reporting_options(peeked(argv) | flags, environ)
+            options = reporting_options(peeked(argv) | (flags or {}), environ)
             return refuse(error.problems, options, effects)
         return complain(error.problems, effects, command_of(argv).verb)
 
@@ -256,9 +255,8 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any] | None:
         return _arguments(argv)
     except SystemExit:  # by argparse, when a flag such as --help has printed its answer
         return None
-    except CannotJudge as error:
-        problems = (*INSTALL_PROBLEMS, *error.problems)  # an evaluator that cannot be used may have the flag
-        raise CannotJudge(*problems) from None
+    except CannotJudge as error:  # an evaluator that cannot be used may have the flag
+        raise CannotJudge(*INSTALL_PROBLEMS, *error.problems) from None
 
 
 def _arguments(argv: Sequence[str]) -> dict[str, Any]:
