@@ -355,6 +355,8 @@ def all_commands(*, are_whole: bool = False) -> argparse.ArgumentParser:
     return parser
 
 
+_USAGES = {"": "{}", "?": "[{}]", "*": "[{} ...]", "+": "{} ..."}  # of arguments, by their `nargs`
+
 _MOST_SHOWN = 25
 """A command with more flags for settings than this shows in `--help` those that people use."""
 
@@ -364,8 +366,7 @@ def _parser(name: str, command: Command, *, is_whole: bool) -> _Parser:
     taken = [setting for setting in settings() if setting.flags_of(name)]
     hidden = [] if is_whole or len(taken) <= _MOST_SHOWN else [one for one in taken if not one.is_usual]
     own = [facts for word, facts in command.arguments.items() if not word.startswith("-")]
-    usage = [f"[{facts['metavar']}{' ...' * (facts.get('nargs') in ('*', '+'))}]" for facts in own]
-    usage = [one if facts.get("nargs") in ("?", "*") else one[1:-1] for one, facts in zip(usage, own, strict=True)]
+    usage = [_USAGES[facts.get("nargs", "")].format(facts["metavar"]) for facts in own]
     parser = _Parser(
         prog=f"safe-gate {name}",
         usage=" ".join((f"safe-gate {name}", *usage, "[FLAG ...]")),
