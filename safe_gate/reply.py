@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -66,7 +66,7 @@ def score_output(
         signals=_list("signals", signals),
         summary=summary,
         followup_questions=_list("followup_questions", followup_questions),
-        place=_NOWHERE,
+        place=Place(""),
     )
     settings = {
         "thresholds": _thresholds({} if thresholds is None else thresholds),
@@ -80,24 +80,12 @@ def score_output(
         raise _refusal(error.problems) from None
 
 
-_NOWHERE = Place("")
-
-
-def _one_of(argument: str, name: str, known: Collection[str]) -> str:
-    """Return a known name. Raises ValueError for an unknown name, TypeError for a value that is not text."""
+def _one_of(argument: str, name: str, known: Collection[str]) -> None:
+    """Raise ValueError for an unknown name, TypeError for a value that is not text."""
     _are_texts(**{argument: name})
     if name not in known:
         words = f"{quote(name)} is not known{suggestion(name, [*known])}; expected {', '.join(known)}"
         raise ValueError(f"{argument}: {words}")
-    return name
-
-
-def _several(argument: str, names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
-    """Return names that are known. Raises ValueError for another, and for none: that would pass without a check."""
-    found = tuple(_one_of(argument, name, known) for name in _list(argument, names))
-    if not found:
-        raise ValueError(f"{argument}: is empty, which would always pass; expected some of {', '.join(known)}")
-    return found
 
 
 def _are_texts(**texts: str) -> None:
@@ -134,13 +122,13 @@ def _mapping(argument: str, given: object) -> None:
 def _thresholds(given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
     _mapping("thresholds", given)
     found = {}
-    for metric in map(partial(_one_of, "thresholds", known=METRICS), given):
-        _numbers(f"thresholds.{metric}", given[metric], ("pass", "review"), 1)
+    for metric, limits in given.items():
+        _one_of("thresholds", metric, METRICS)
+        _numbers(f"thresholds.{metric}", limits, ("pass", "review"), 1)
     for metric, default in THRESHOLDS.items():
-        limits = {**default, **given.get(metric, {})}
-        if limits["pass"] < limits["review"]:
+        found[metric] = {**default, **given.get(metric, {})}
+        if found[metric]["pass"] < found[metric]["review"]:
             raise ValueError(f"thresholds.{metric}: pass is below review; expected pass >= review")
-        found[metric] = limits
     return found
 
 
@@ -189,22 +177,26 @@ def score_reply(
     False
     """
     _are_texts(user=user, assistant=assistant)
-    of_profile = _one_of("profile", profile, ("standard", rule_packs.SPEC))
+    _one_of("profile", profile, ("standard", rule_packs.SPEC))
     try:
         given = _packs(packs)
-        rules = _with_packs(of_profile, given) if given else _as_shipped(of_profile)
+        rules = _with_packs(profile, given) if given else _as_shipped(profile)
     except CannotJudge as error:
         raise _refusal(error.problems) from None
     own = tuple(filter(is_own, rules.checks))
     asked = {"must_contain": _wanted("must_contain", must_contain)}
     asked |= {"must_not_contain": _wanted("must_not_contain", must_not_contain)}
     known = (*rules.checks, WORDING)
-    wanted = _several("checks", (*DEFAULT_CHECKS, *own) if checks is None else checks, known)
+    wanted = _list("checks", (*DEFAULT_CHECKS, *own) if checks is None else checks)
+    for name in wanted:
+        _one_of("checks", name, known)
+    if not wanted:
+        raise ValueError(f"checks: is empty, which would always pass; expected some of {', '.join(known)}")
     if WORDING in wanted and not any(asked.values()):
         raise ValueError("checks: wording needs must_contain or must_not_contain; add one, or leave wording out")
     for kind, index, why in wording.invalid_expressions(asked):
         raise ValueError(f"{kind}[{index}]: is not an RE2 regular expression: {why}; correct it, or write a text")
-    return score.score_case(Case("", user, assistant, wanted, {}, (), _NOWHERE, wording=asked), rules)
+    return score.score_case(Case("", user, assistant, wanted, {}, (), Place(""), wording=asked), rules)
 
 
 def _wanted(argument: str, given: Iterable[Wanted]) -> tuple[Wanted, ...]:
