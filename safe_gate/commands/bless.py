@@ -53,9 +53,6 @@ COMMAND = Command(
 )
 
 
-_EXPIRED = "an expired waiver, which stays as it is; set a later day in the file"
-
-
 def main(call: Call) -> int:
     """Show and write what is approved: waivers with `--waivers`, else a new baseline. Returns 0, 1 if refused, or 3."""
     options, effects, arguments = call.options(), call.effects, call.arguments
@@ -123,7 +120,8 @@ def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) ->
     sentences = [(f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",), *not_waivable_sentence(lost)]
     kept = failures & {Waivable.of(one) for one in there if one.expires < today}
     old = sorted({one.case_id for one in kept if not ids or one.case_id in ids})
-    sentences += naming_sentence(len(old), "case has", "cases have", _EXPIRED, old)
+    words = "an expired waiver, which stays as it is; set a later day in the file"
+    sentences += naming_sentence(len(old), "case has", "cases have", words, old)
     call.effects.out("\n".join(map(quote_phrase, sentences)))
     missing = [f"--{name}" for name in ("reason", "owner", "expires") if name not in signed]
     if not new:
