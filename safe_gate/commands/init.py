@@ -34,11 +34,9 @@ _MOVES = {
     "gitlab": "Move .gitlab-ci.yml and .gitlab to the top of the repository and give safe-gate run the flag --config",
 }
 _WRITTEN_CONFIG = "safe-gate.config.json"
-_SCHEMA = Path("evals/schemas/config.schema.json")
 _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
 _INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
-_IGNORES_REPORTS = {Path("reports/.gitignore"): "*\n!.gitignore\n"}
 
 
 def main(call: Call) -> int:
@@ -91,7 +89,8 @@ def _workflow(folder: str) -> Path:
 
 def _wanted(platforms: list[str], workflow: Path) -> Mapping[Path, str]:
     """Return the files for a repository on some platforms: their texts by path."""
-    wanted = {_SCHEMA: checked.schema_folder().joinpath("config.schema.json").read_text("utf-8"), **_IGNORES_REPORTS}
+    schema = checked.schema_folder().joinpath("config.schema.json").read_text("utf-8")
+    wanted = {Path("evals/schemas/config.schema.json"): schema, Path("reports/.gitignore"): "*\n!.gitignore\n"}
     for folder in (_STARTER / name for name in ("any", *platforms)):
         found = (file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
         wanted |= {file.relative_to(folder): file.read_text("utf-8") for file in found}
