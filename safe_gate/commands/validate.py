@@ -35,7 +35,7 @@ def main(call: Call) -> int:
     """Check the files that the command line names. Returns 0 or 3."""
     named, unmatched = globs.expand_words(call.arguments["files"])
     paths = list(dict.fromkeys(str(disk.STANDARD_INPUT) if path == disk.DASH else path for path in named))
-    problems, found = Problems(), Counter({"case": 0})  # named first
+    problems, found = Problems(), Counter({"case": 0, "output": 0})  # named first
     for item in (*unmatched, *_checked(paths, call)):
         if isinstance(item, Problem):
             problems.add(item)
@@ -74,7 +74,6 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
             by_kind.setdefault(checked.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             yield from error.problems
-    lines: list[tuple[Evaluator, list[str], list[str]]] = []
     options, found = None, list[Problem]()
     if any(
         one.input.kind in by_kind or (one.rule_files and one.rule_files.kind in by_kind) for one in EVALUATORS.values()
@@ -93,16 +92,14 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
                 for one in joined
                 if not isinstance(one, InputFile | recorded.Skipped)
             )
-        else:
-            lines.append((evaluator, by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []))
-    found += [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
-    documents = {_NOUNS.get(kind, kind): len(some) for kind, some in by_kind.items()}
-    for evaluator, cases, packs in lines:
+            continue
+        cases, packs = by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []
         if cases or packs:
             count, problems = _fit(options, evaluator, cases, packs)
             found += problems
             yield {"case": count, _NOUNS["rule-pack"]: len(packs)}
-    yield documents
+    found += [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
+    yield {_NOUNS.get(kind, kind): len(some) for kind, some in by_kind.items()}
     yield from dict.fromkeys(found)  # a config that is given names packs, too
 
 
