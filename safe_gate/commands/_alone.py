@@ -19,8 +19,8 @@ from safe_gate.render.view import section_alone
 from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
 
-Ending = tuple[int, str]
-"""The exit code of a command, and the last line that it prints, "" for none."""
+Ending = Callable[[Any, Mapping[str, Any]], tuple[int, str]]
+"""Returns a command's exit code and the last line that it prints, "" for none, for a part and its settings."""
 
 Show = Callable[[Call, Any, Section, Settings], None]
 """Prints and writes a part, with what readers see of it."""
@@ -38,17 +38,12 @@ def show(call: Call, part: Any, section: Section, options: Settings) -> None:
 
 
 def score(
-    call: Call,
-    evaluator: Evaluator,
-    cases: tuple[str, str],
-    ending: Callable[[Any, Mapping[str, Any]], Ending],
-    shown: Show = show,
-    file: str = "--out",
+    call: Call, evaluator: Evaluator, cases: tuple[str, str], ending: Ending, shown: Show = show, file: str = "--out"
 ) -> int:
     """Score the cases that the settings name, and show them.
 
-    `cases` are the flag that names them and words for its value. `ending` gets the part and the evaluator's settings.
-    `file` is the flag of the file for the part. Returns the exit code of `ending`. Raises CannotJudge.
+    `cases` are the flag that names them and words for its value. `file` is the flag of the file for the part. Returns
+    the exit code of `ending`. Raises CannotJudge.
     """
     options, effects, setting = call.options(), call.effects, evaluator.input.setting
     path = call.arguments[file.removeprefix("--")]

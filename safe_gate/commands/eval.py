@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from safe_gate.commands._alone import Ending, score, show
+from safe_gate.commands._alone import score, show
 from safe_gate.commands._command import OUT, QUIET, VERBOSE, Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
@@ -40,7 +40,7 @@ def _show(call: Call, part: Part, section: Section, options: Settings) -> None:
     show(call, part, section, options)
 
 
-def _ending(part: Part, settings: Mapping[str, Any]) -> Ending:
+def _ending(part: Part, settings: Mapping[str, Any]) -> tuple[int, str]:
     """Return 2 if too many cases fail, 0 if not, and a line that says so."""
     summary, allowed = part.summary, settings["max_unexpected_failures"]
     failures, foreign, missing = summary.unexpected_failures, summary.not_english, summary.no_reply

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from safe_gate.commands._alone import Ending, score
+from safe_gate.commands._alone import score
 from safe_gate.commands._command import VERBOSE, Call, Command, text
 from safe_gate.core import jsontext
 from safe_gate.evaluators.registry import EVALUATORS
@@ -37,7 +37,7 @@ def main(call: Call) -> int:
     return score(call, EVALUATORS["safe_v0"], _BATCH, _ending, _write, "--output")
 
 
-def _ending(part: Part, _settings: Mapping[str, Any]) -> Ending:
+def _ending(part: Part, _settings: Mapping[str, Any]) -> tuple[int, str]:
     """Return 1 for a Fail, 2 for a Review without a Fail, 0 if all cases pass."""
     labels = part.rates.labels
     return (1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0), ""
