@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from safe_gate import addons
 from safe_gate.commands._command import JSON, Call, Command, texts
@@ -15,7 +14,6 @@ from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import case_files, checked, disk, globs, recorded
 from safe_gate.model.problems import CannotJudge, Code, Problem, Problems
-from safe_gate.model.report import InputFile
 from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
 from safe_gate.settings.reading import read
@@ -86,12 +84,7 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
         form, rules = evaluator.input, evaluator.rule_files
         if isinstance(form, Documents):
             given, outputs = by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, [])
-            joined = _joined(evaluator, form, given, outputs, options.value(form.outputs) if options else ())
-            yield from (
-                one if isinstance(one, Problem) else {"output": one} if isinstance(one, int) else {"case": 1}
-                for one in joined
-                if not isinstance(one, InputFile | recorded.Skipped)
-            )
+            yield from _joined(evaluator, form, given, outputs, options.value(form.outputs) if options else ())
             continue
         cases, packs = by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []
         if cases or packs:
@@ -153,8 +146,8 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
 
 def _joined(
     evaluator: Evaluator, form: Documents, given: Sequence[str], outputs: Sequence[str], configured: Sequence[str]
-) -> Iterator[Any]:
-    """Yield documents joined with their outputs, and outputs whose documents are not given.
+) -> Iterator[Problem | Mapping[str, int]]:
+    """Yield what is in documents joined with their outputs, and in outputs whose documents are not given.
 
     Files that are `configured`, not given, may hold outputs of further documents.
     """
@@ -166,8 +159,14 @@ def _joined(
     if given:
         options = Settings().replace(**{form.setting: tuple(given), form.outputs: tuple(named or configured)})
         for one in recorded.read_cases(case_files.CaseFiles(evaluator, options), {}):
-            is_unused = isinstance(one, Problem) and (one.code, one.field) == (Code.MISSING_OUTPUT, form.id_key)
-            if named or not (configured and is_unused):
-                yield one
-    if alone:
-        yield from recorded.check_outputs_alone(evaluator, form, alone)
+            if isinstance(one, Problem):
+                is_unused = (one.code, one.field) == (Code.MISSING_OUTPUT, form.id_key)
+                if named or not (configured and is_unused):
+                    yield one
+            elif not isinstance(one, sides.Other):
+                yield {"case": 1}
+    for found in recorded.check_outputs_alone(evaluator, form, alone):
+        if isinstance(found, Problem):
+            yield found
+        elif isinstance(found, int):
+            yield {"output": found}
