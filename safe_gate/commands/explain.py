@@ -51,8 +51,8 @@ def main(call: Call) -> int:
                 told.append(one.as_json())
             else:
                 effects.out(one.shown())
-    if problems := search.unmet():
-        raise CannotJudge(*sides.redact_problems([*side.in_config(problems)], options.text))
+    if problems := [*side.in_config(search.unmet())]:
+        raise CannotJudge(*sides.redact_problems(problems, options.text))
     if not count:
         effects.out("No case fails unexpectedly.")
     return 0
@@ -62,8 +62,8 @@ class _Search:
     """Looks for cases, with some ids or that fail, and keeps what is met on the way."""
 
     def __init__(self, ids: Sequence[str]) -> None:
-        self._missing = dict.fromkeys(ids)
-        self._ids = frozenset(ids)
+        self._ids = dict.fromkeys(ids)
+        self._found = set[str]()
         self._seen = set[str]()
         self._files: list[str] = []
         self._problems: list[Problem] = []
@@ -78,8 +78,8 @@ class _Search:
                 self._files += [case.path] * (case.kind == evaluator.input.kind)
             elif not isinstance(case, sides.Other) and sides.passes_case_filter(evaluator, case, side.settings):
                 self._seen.add(case.id)
-                if named := self._ids & {*case.ids, plain(Untrusted(case.id), len(case.id))}:
-                    self._missing = {one: None for one in self._missing if one not in named}
+                if named := self._ids.keys() & {*case.ids, plain(Untrusted(case.id), len(case.id))}:
+                    self._found |= named
                     if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
                         raise CannotJudge(misfit)
                     yield Explanation.of(evaluator, side.settings, evaluator.score(case, by), case.texts())
@@ -94,16 +94,16 @@ class _Search:
                 if result.id in failing:
                     yield Explanation.of(evaluator, side.settings, result, texts)
 
-    def unmet(self) -> Sequence[Problem]:
-        """Return the problems of the files if a case may be among them, else a problem for each id that no case has."""
-        if self._problems and (self._missing or not self._ids):
-            return self._problems
+    def unmet(self) -> Iterator[Problem]:
+        """Yield the problems of the files if a case may be among them, else a problem for each id that no case has."""
+        missing = [one for one in self._ids if one not in self._found]
+        if self._problems and (missing or not self._ids):
+            yield from self._problems
+            return
         where = quote_phrase(first_few(self._files, len(self._files)))
-        hints = {one: suggestion(one, self._seen, most=3) for one in self._missing}
-        return [
-            Problem(Place(one), f"no case in {where} has this id{hint}", code=Code.UNKNOWN_CASE)
-            for one, hint in hints.items()
-        ]
+        for one in missing:
+            words = f"no case in {where} has this id{suggestion(one, self._seen, most=3)}"
+            yield Problem(Place(one), words, code=Code.UNKNOWN_CASE)
 
 
 _ALL = 1_000_000  # characters: an explanation shows the whole text
