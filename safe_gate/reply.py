@@ -179,7 +179,7 @@ def score_reply(
     _are_texts(user=user, assistant=assistant)
     _one_of("profile", profile, ("standard", rule_packs.SPEC))
     try:
-        given = _packs(packs)
+        given = tuple(_packs(packs))
         rules = _with_packs(profile, given) if given else _as_shipped(profile)
     except CannotJudge as error:
         raise _refusal(error.problems) from None
@@ -217,17 +217,15 @@ def _wanted(argument: str, given: Iterable[Wanted]) -> tuple[Wanted, ...]:
 _as_shipped = lru_cache(maxsize=8)(rule_packs.shipped_rules)
 
 
-def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> tuple[tuple[str, str], ...]:
-    """Return the names and the JSON texts of packs. Raises TypeError for a wrong type, CannotJudge for no such file."""
-    found: list[tuple[str, str]] = []
+def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
+    """Yield the names and the JSON texts of packs. Raises TypeError for a wrong type, CannotJudge for no such file."""
     for index, one in enumerate((given,) if isinstance(given, str | Mapping | os.PathLike) else given):
         if isinstance(one, Mapping):
-            found.append((f"packs[{index}]", json.dumps(one, allow_nan=False)))
+            yield f"packs[{index}]", json.dumps(one, allow_nan=False)
         elif isinstance(one, str | os.PathLike):
-            found += _read(os.fspath(one))
+            yield from _read(os.fspath(one))
         else:
             raise TypeError(f"packs[{index}]: is {type(one).__name__}; expected a path, or a pack as a mapping")
-    return tuple(found)
 
 
 def _read(pattern: str) -> Iterator[tuple[str, str]]:
