@@ -89,10 +89,9 @@ class OverwriteError(CannotJudge):
     """Reports would replace files that the run reads, at these paths."""
 
     def __init__(self, paths: Sequence[Path]) -> None:
-        words = "{} is a file that this run reads, and its report must not replace it; set another report-dir"
-        super().__init__(
-            *(Problem(Place("report-dir"), words.format(disk.display_path(path)), code=Code.USAGE) for path in paths)
-        )
+        words = "is a file that this run reads, and its report must not replace it; set another report-dir"
+        where = map(disk.display_path, paths)
+        super().__init__(*(Problem(Place("report-dir"), f"{path} {words}", code=Code.USAGE) for path in where))
         self.paths = paths
 
 
@@ -121,14 +120,14 @@ def begin(options: Settings, effects: Effects, reports: Mapping[Path, Draw], jud
 
 def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mapping[Path, Draw]) -> Judged:
     """Print, write and publish a report; return what it is by then: another one if it cannot be written."""
-    origin, problems = _origin(options, effects), judged.problems
+    origin = _origin(options, effects)
     shown = ReportView(judged.report, origin, judged.recorded)
     written: list[str] = []
     try:
         disk.write_all({path: draw(shown) for path, draw in reports.items()})
         written = [disk.display_path(path) for path in reports]
     except CannotJudge as error:
-        judged = without_verdict((*problems, *error.problems), options, effects)
+        judged = without_verdict((*judged.problems, *error.problems), options, effects)
         shown = ReportView(judged.report, origin)
         for path, draw in reports.items():
             disk.write_or_remove(path, draw(shown))  # never leave an old pass
