@@ -248,8 +248,7 @@ def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
     if options.shard:
         checks.append(lambda: addons.scale.Shard.parse(options.shard))
     else:
-        reports = reporting.reports_of(options)
-        checks.append(lambda: reporting.refuse_to_overwrite(reports, options, options))
+        checks.append(lambda: reporting.refuse_to_overwrite(reporting.reports_of(options), options, options))
         checks.append(lambda: source.refuse_comparison_with_itself(options.baseline))
     if options.mode == "merge":
         checks.append(lambda: addons.scale.shards.read_shards(options.shards))
