@@ -7,11 +7,11 @@ of its name. Only the named command's module is imported; `--help` of safe-gate 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
@@ -20,14 +20,11 @@ if TYPE_CHECKING:
     from safe_gate.commands._command import Call, Command
 
 
-class Module(Protocol):
-    """The module of a command, or what stands for it."""
+class Module(NamedTuple):
+    """What the module of a command has: its description, and what runs it. That raises CannotJudge."""
 
     COMMAND: Command
-    """The description of the command."""
-
-    def main(self, call: Call) -> int:
-        """Run the command and return the exit code. Raises CannotJudge."""
+    main: Callable[[Call], int]
 
 
 @cache
@@ -48,12 +45,13 @@ def names() -> tuple[str, ...]:
 
 
 def module(name: str) -> Module:
-    """Return the module of a command, or what stands for it."""
+    """Return what the module of a command has, or what stands for it."""
     if file := _files().get(name):
-        return cast("Module", import_module(f"{__name__}.{file}"))
-    from safe_gate.commands._alone import Installed
+        found = import_module(f"{__name__}.{file}")
+        return Module(found.COMMAND, found.main)
+    from safe_gate.commands._alone import of_installed
 
-    return Installed(_installed()[name])
+    return of_installed(_installed()[name])
 
 
 def every() -> dict[str, Command]:

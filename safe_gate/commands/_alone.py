@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from safe_gate.commands import Module
 from safe_gate.commands._command import OUT, VERBOSE, Call, Command
 from safe_gate.core import jsontext
 from safe_gate.core.evaluator import Evaluator
@@ -66,20 +67,17 @@ def score(
     return exit_code
 
 
-class Installed:
-    """The command of an installed evaluator, which has its name."""
+def of_installed(evaluator: Evaluator) -> Module:
+    """Return the command of an installed evaluator, which scores its cases: 0 if all pass, 1 if not, or 3."""
+    command = Command(
+        place=30,
+        summary=f"check {evaluator.title} outputs alone",
+        exit_codes="0 all pass, 1 a case fails, 3 error",
+        arguments={"--out": OUT, "--verbose": VERBOSE},
+    )
+    cases = f"--{evaluator.input.setting.replace('_', '-')}", f"a file of {evaluator.input.plural}"
 
-    def __init__(self, evaluator: Evaluator) -> None:
-        self._evaluator = evaluator
-        self.COMMAND = Command(
-            place=30,
-            summary=f"check {evaluator.title} outputs alone",
-            exit_codes="0 all pass, 1 a case fails, 3 error",
-            arguments={"--out": OUT, "--verbose": VERBOSE},
-        )
+    def ending(part: Any, _settings: Mapping[str, Any]) -> tuple[int, str]:
+        return int(any(evaluator.gate.failures(part))), ""
 
-    def main(self, call: Call) -> int:
-        """Score its cases. Returns 0 if all pass, 1 if not, or 3."""
-        one = self._evaluator
-        cases = f"--{one.input.setting.replace('_', '-')}", f"a file of {one.input.plural}"
-        return score(call, one, cases, lambda part, _: (int(any(one.gate.failures(part))), ""))
+    return Module(command, lambda call: score(call, evaluator, cases, ending))
