@@ -153,11 +153,10 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     problems += (one for one in unfit if one not in problems)
     problems += sides.redact_problems(tuple(_unfit(options, effects)), options.text)
 
-    def waivers() -> Facts:
-        if (known := checked.read_waivers(options.waivers, options.config)) is None:
-            return []
-        file, content = known
-        return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
+    def waivers() -> Iterator[tuple[str, Words]]:
+        if known := checked.read_waivers(options.waivers, options.config):
+            file, content = known
+            yield "waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}")
 
     judged_by = () if options.shard else (waivers, partial(_recordings, options), partial(_baseline, options, effects))
     for facts_of in judged_by:  # a shard has no verdict
@@ -174,11 +173,11 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     return facts, [*dict.fromkeys(checked.place_in_config(problems, options.config))]
 
 
-def _recordings(options: Settings) -> Facts:
-    """Return what a run would compare with the lock. Raises CannotJudge for what cannot be read."""
+def _recordings(options: Settings) -> Iterator[tuple[str, Words]]:
+    """Yield what a run would compare with the lock. Raises CannotJudge for what cannot be read."""
     asked = lock_rule(options)
     if not options.recordings or options.stale_recordings == "off":
-        return []
+        return
     lock, found = read_lock(options.config), find_sources(options)
     entries = lock.recordings if lock else {}
     unlocked = [path for path in found if path not in entries]
@@ -193,16 +192,16 @@ def _recordings(options: Settings) -> Facts:
             stale.append(Stale(path, Fault.TOO_OLD, days=days))
     number = len({*(one.recording for one in stale), *(path for path, one in found.items() if one.unmatched)})
     state = lacking if unlocked else f"{number} stale" if number else "all locked"
-    facts: Facts = [("recordings", Untrusted(f"{len(found)} named, {state}"))]
+    yield "recordings", Untrusted(f"{len(found)} named, {state}")
     for one in stale:
         files = "".join(map(_text, first_few(one.files, len(one.files))))
         changed = f"; changed: {files}" if files else ""
-        facts.append(("recordings", Untrusted(f"{one.recording} {one.fault}; {rules.ADVICE[one.fault]}{changed}")))
-    facts += (("recordings", Untrusted(f"no file is {path}; record it, or correct its name")) for path in gone)
+        yield "recordings", Untrusted(f"{one.recording} {one.fault}; {rules.ADVICE[one.fault]}{changed}")
+    for path in gone:
+        yield "recordings", Untrusted(f"no file is {path}; record it, or correct its name")
     for path, sources in found.items():
         if names := ", ".join(name_patterns(sources.unmatched)):
-            facts.append(("recordings", Untrusted(f"no file matches {names}, of {path}")))
-    return facts
+            yield "recordings", Untrusted(f"no file matches {names}, of {path}")
 
 
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
@@ -265,10 +264,10 @@ class _NotAsked(Exception):
     """A run would ask GitHub here."""
 
 
-def _baseline(options: Settings, effects: Effects) -> Facts:
-    """Return what a run would be compared with, as far as it is available. Raises CannotJudge if it is invalid."""
+def _baseline(options: Settings, effects: Effects) -> Iterator[tuple[str, Words]]:
+    """Yield what a run would be compared with, as far as it is available. Raises CannotJudge if it is invalid."""
     if not options.baseline:
-        return []
+        return
 
     def connect() -> NoReturn:
         raise _NotAsked
@@ -284,4 +283,4 @@ def _baseline(options: Settings, effects: Effects) -> Facts:
                 words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
     except _NotAsked:
         words = "not in the clone; a run would ask GitHub for it"
-    return [("baseline", Untrusted(f"{options.baseline}: {words}"))]
+    yield "baseline", Untrusted(f"{options.baseline}: {words}")
