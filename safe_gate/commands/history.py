@@ -16,10 +16,6 @@ from safe_gate.model.results import Phrase
 from safe_gate.render import console
 from safe_gate.render.untrusted import phrase_line
 
-NAME = "safe-gate.history"
-"""The name of a history's files, without their suffixes."""
-
-
 COMMAND = Command(
     place=11,
     summary="draw pass rates, labels and agreement from the reports of several runs, and mark changed rules",
@@ -36,8 +32,8 @@ def main(call: Call) -> int:
     notes: list[Phrase] = [(f"{plural(copies, 'copy', 'copies')} of the same report left out.",)] if copies else []
     folder = Path(options.report_dir)
     written = {
-        folder / f"{NAME}.html": addons.page.history.html_page(moments, notes),
-        folder / f"{NAME}.md": (text := addons.page.history.markdown_summary(moments, notes)),
+        folder / "safe-gate.history.html": addons.page.history.html_page(moments, notes),
+        folder / "safe-gate.history.md": (text := addons.page.history.markdown_summary(moments, notes)),
     }
     disk.write_all(written)
     effects.out(console.table_text(addons.page.history.runs_table(moments, with_labels=False)))
