@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -51,7 +51,7 @@ def main(call: Call) -> int:
     match words:
         case []:
             recipe = sides.take_snapshot(options).recipe(_SYNTHESIS)
-            effects.out(_drawn(_listed(compile_recipe(_SYNTHESIS.name, recipe))))
+            effects.out("\n".join(_listed(compile_recipe(_SYNTHESIS.name, recipe))))
         case ["test" | "train" as word]:
             raise CannotJudge.at("command line", f"rules {word} names no file; {expected}", Code.USAGE)
         case ["test", *files]:
@@ -67,7 +67,7 @@ def main(call: Call) -> int:
     return 0
 
 
-def _listed(rules: Rules) -> Iterator[Table | str]:
+def _listed(rules: Rules) -> Iterator[str]:
     """Yield the checks, by the groups that they look for, and the rules that count: id, group and origin."""
     checks = tuple(
         (
@@ -79,20 +79,16 @@ def _listed(rules: Rules) -> Iterator[Table | str]:
         )
         for check in rules.checks.values()
     )
-    yield Table(("Check", "Applies to", "For", "Against", "Passes with"), "<<<<<", checks)
+    yield console.draw_table(Table(("Check", "Applies to", "For", "Against", "Passes with"), "<<<<<", checks))
     shown = tuple(
         (Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or f"learned: {rule.inside} of {rule.total}")
         for rule in rules.all
     )
-    yield Table(("Rule", "Group", "Origin"), "<<<", shown)
+    yield console.draw_table(Table(("Rule", "Group", "Origin"), "<<<", shown))
     yield f"{plural(len(shown), 'rule')}, {sum(rule.total > 0 for rule in rules.all)} of them learned"
 
 
 _ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
-
-
-def _drawn(shown: Iterable[Table | str]) -> str:
-    return "\n".join(console.draw_table(one) if isinstance(one, Table) else one for one in shown)
 
 
 def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Effects) -> None:
@@ -106,7 +102,7 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
     if others:
         words = "exists and is not a learned pack; move it, or name another folder with --out"
         raise CannotJudge(*(Problem(Place(disk.display_path(path)), words) for path in others))
-    effects.out(_drawn(lesson.shown))
+    effects.out("\n".join(console.draw_table(one) if isinstance(one, Table) else one for one in lesson.shown))
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):
             disk.write(path, jsontext.pack_json(pack))
