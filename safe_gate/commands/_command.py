@@ -319,10 +319,9 @@ def peeked(argv: Sequence[str]) -> dict[str, str]:
     # A flag whose value was left out is followed by the next flag.
     pairs = {word: value for word, value in pairwise(argv) if not value.startswith("-")}
     pairs |= dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
-    named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")}
+    named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")} | {"--shard": "shard"}
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
     mode = {"mode": argv[0]} if argv[:1] in (["merge"], ["publish"]) else {}
-    given |= {"shard": pairs["--shard"]} if "--shard" in pairs else {}
     return given | mode | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
 
