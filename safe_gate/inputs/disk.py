@@ -19,7 +19,6 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, parse
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs.commit_files import A_FOLDER, LFS_POINTER, NO_FILE, CommitPath, FilePath
-from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings import Bounds
 from safe_gate.settings.reading import IN_PYTHON
@@ -345,12 +344,10 @@ def find_long_text(evaluator: Evaluator, case: Any, most: int) -> str:
     Fields that are not read, such as notes, have only the bound of lines.
     """
     fields = case if isinstance(case, dict) else {}
-    found = (_long_text(fields[name], most, name) for name in evaluator.input.reads if name in fields)
-    return next(filter(None, found), "") or _long_together(evaluator, fields, most)
-
-
-def _long_together(evaluator: Evaluator, fields: JsonObject, most: int) -> str:
-    """Return the texts of a case that are read as one, up to the text that exceeds the limit."""
+    for name in evaluator.input.reads:
+        for field, text in _texts(fields.get(name), name):
+            if _size(text) > most:
+                return field
     for texts in evaluator.input.read_as_one(fields):
         size = 0
         for field, text in texts:
@@ -366,15 +363,16 @@ def _size(value: Any) -> int:
     return sum(_size(part.get("text")) for part in value if isinstance(part, dict)) if isinstance(value, list) else 0
 
 
-def _long_text(value: Any, most: int, field: str) -> str:
+def _texts(value: Any, field: str) -> Iterator[tuple[str, str]]:
+    """Yield the texts in a field, each with its own field."""
     if isinstance(value, str):
-        return field if 4 * len(value) > most and _size(value) > most else ""
-    inner: Iterable[tuple[str, Any]] = ()
-    if isinstance(value, dict):
-        inner = ((f"{field}.{key}", member) for key, member in value.items())
+        yield field, value
+    elif isinstance(value, dict):
+        for key, member in value.items():
+            yield from _texts(member, f"{field}.{key}")
     elif isinstance(value, list):
-        inner = ((f"{field}[{index}]", member) for index, member in enumerate(value))
-    return next(filter(None, (_long_text(member, most, name) for name, member in inner)), "")
+        for index, member in enumerate(value):
+            yield from _texts(member, f"{field}[{index}]")
 
 
 def write(path: Path, text: str | Iterable[str]) -> None:
