@@ -11,7 +11,7 @@ import json
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from io import BytesIO
-from itertools import chain, islice
+from itertools import chain
 from typing import Any, BinaryIO, NamedTuple
 
 from safe_gate import addons
@@ -189,22 +189,16 @@ def read_file_parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Ite
 
 def _line_parts(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[FilePart]:
     """Yield the lines of a file in parts, and add its bytes to a digest. Raises disk.TooLongError."""
-    lines, first = disk.bounded_lines(file, bounds.line), 1
-    while block := _block(lines, size):
-        data = b"".join(block)
-        digest.update(data)
-        yield FilePart(name, first, data, bounds)
-        first += len(block)
-
-
-def _block(lines: Iterator[bytes], size: int) -> list[bytes]:
-    block, length = list[bytes](), 0
-    for line in islice(lines, size):
+    first, block, length = 1, list[bytes](), 0
+    for line in disk.bounded_lines(file, bounds.line):
+        digest.update(line)
         block.append(line)
         length += len(line)
-        if length >= PART_BYTES:
-            break
-    return block
+        if len(block) == size or length >= PART_BYTES:
+            yield FilePart(name, first, b"".join(block), bounds)
+            first, block, length = first + len(block), [], 0
+    if block:
+        yield FilePart(name, first, b"".join(block), bounds)
 
 
 def _row_parts(
