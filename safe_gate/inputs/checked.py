@@ -17,6 +17,7 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from safe_gate.core.case import Documents, LineOf, Lines
@@ -377,22 +378,13 @@ def read_waivers(path: str, config: str = "", *, root: FilePath = HERE) -> tuple
 
 
 def fault_problems(
-    faults: Sequence[Fault],
-    name: str,
-    text: str,
-    *,
-    cases: tuple[str, str] = ("", ""),
-    batch: Any = None,
+    faults: Sequence[Fault], name: str, text: str, ids: Mapping[tuple[str | int, ...], str] = MappingProxyType({})
 ) -> tuple[Problem, ...]:
-    """Return a document's faults as problems, each with its line and its case.
-
-    `cases` are the keys where `batch` has its cases, and these their ids.
-    """
+    """Return a document's faults as problems, each with its line and its case: `ids` has those by their paths."""
     line_of = line_finder(text, [fault.path for fault in faults])
     found = []
     for fault in faults:
-        is_case = bool(cases[0]) and fault.path[:1] == cases[:1] and len(fault.path) > 1
-        case_id = id_of(batch[cases[0]][fault.path[1]], cases[1]) if is_case else ""
+        case_id = ids.get(fault.path[:2], "")
         field = Fault(fault.path[2:], "").field if case_id else fault.field
         found.append(Problem(Place(name, line_of(fault.path)), fault.message, case_id, field, fault.text_free))
     return tuple(found)

@@ -343,13 +343,14 @@ def _read_batch(
     except CannotJudge as error:
         yield from error.problems
         return None
+    held = content.get(form.cases) if isinstance(content, dict) else None
+    cases = held if isinstance(held, list) else []
+    ids = [checked.id_of(case, form.id_key) for case in cases]
     faults = checked.load_schema(form.kind).faults(content)
-    yield from checked.fault_problems(faults, name, text, cases=(form.cases, form.id_key), batch=content)
-    cases = content.get(form.cases) if isinstance(content, dict) else None
-    if not (isinstance(cases, list) and cases):
+    yield from checked.fault_problems(faults, name, text, {(form.cases, index): one for index, one in enumerate(ids)})
+    if not cases:
         return None
     places = [Place(name, line) for line in item_lines(text, form.cases)]
-    ids = [checked.id_of(case, form.id_key) for case in cases]
     faulty = {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
     for index, case in enumerate(cases) if len(data) > bounds.text else ():
         if field := disk.find_long_text(files.evaluator, case, bounds.text):
