@@ -214,7 +214,7 @@ class Case(Protocol):
 
 
 class OwnFile(NamedTuple):
-    """A team's file of rules: its path as reports show it, its name, its bytes and its content.
+    """A team's file of rules or waivers: its path as reports show it, its name, its bytes and its content.
 
     `line_of` returns the line of a value.
     """

@@ -205,23 +205,13 @@ def read_rules(settings: JsonObject, *, root: FilePath = HERE) -> TeamRules:
     for name, one in EVALUATORS.items():
         if one.rule_files:
             paths, unmatched[name], _ = globs.expand_patterns(settings[one.rule_files.setting], ".json", root=root)
-            files[name], problems[name] = _read_rule_files(paths, one.rule_files.kind)
+            files[name], problems[name] = [], []
+            for path in paths:
+                try:
+                    files[name].append(checked.read_own_file(path, one.rule_files.kind))
+                except CannotJudge as error:
+                    problems[name] += error.problems
     return TeamRules(files, problems, unmatched)
-
-
-def _read_rule_files(paths: Sequence[FilePath], kind: str) -> tuple[list[OwnFile], list[Problem]]:
-    own: list[OwnFile] = []
-    problems: list[Problem] = []
-    for path in paths:
-        name = disk.display_path(path)
-        try:
-            data = disk.read_bytes(path, name, disk.WRITTEN_BY_HAND)
-            text = disk.decode(data.removeprefix(disk.BOM), name)
-            content = checked.parse_document(text, path, name, kind)
-            own.append(OwnFile(name, path.name, data, content, checked.line_finder(text)))
-        except CannotJudge as error:
-            problems += error.problems
-    return own, problems
 
 
 def load_rules(evaluator: Evaluator, settings: JsonObject, own: TeamRules) -> Any:

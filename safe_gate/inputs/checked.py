@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.case import Documents, LineOf, Lines
+from safe_gate.core.case import Documents, LineOf, Lines, OwnFile
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, blank_comments, parse, places
 from safe_gate.core.validate import Fault, Schema, quote, suggestion
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extend_schema
@@ -348,6 +348,14 @@ def line_finder(text: str, paths: Iterable[Sequence[str | int]] | None = None) -
     return line_of
 
 
+def read_own_file(path: FilePath, kind: str) -> OwnFile:
+    """Return a file of rules or waivers. Raises CannotJudge with every problem of it."""
+    name = display_path(path)
+    data = disk.read_bytes(path, name, disk.WRITTEN_BY_HAND)
+    text = disk.decode(data.removeprefix(disk.BOM), name)
+    return OwnFile(name, path.name, data, parse_document(text, path, name, kind), line_finder(text))
+
+
 def waivers_path(path: str, config: str) -> str:
     """Return the path of the waivers: the one that was given, else that beside the config file."""
     return path or beside_config(WAIVERS_FILE, config)
@@ -358,23 +366,18 @@ def read_waivers(path: str, config: str = "", *, root: FilePath = HERE) -> tuple
 
     Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
     """
-    file = root / waivers_path(path, config)
-    if not (path or exists(file)):
+    if not (path or exists(root / waivers_path(path, config))):
         return None
-    name = display_path(file)
-    data = disk.read_bytes(file, name, disk.WRITTEN_BY_HAND)
-    text = disk.decode(data.removeprefix(disk.BOM), name)
-    content = parse_document(text, file, name, "waivers")
+    file = read_own_file(root / waivers_path(path, config), "waivers")
     problems = list[Problem]()
     seen: dict[Waivable, int] = {}
-    line_of = line_finder(text)
-    for place, waiver in enumerate(Waiver.listed(content)):
-        if (first := seen.setdefault(Waivable.of(waiver), place)) != place:
-            words = f"waives the same failure as line {line_of(('waivers', first))}; keep one"
-            problems.append(Problem(Place(name, line_of(("waivers", place))), words, waiver.case_id))
+    for index, waiver in enumerate(Waiver.listed(file.content)):
+        if (first := seen.setdefault(Waivable.of(waiver), index)) != index:
+            words = f"waives the same failure as line {file.place('waivers', first).line}; keep one"
+            problems.append(Problem(file.place("waivers", index), words, waiver.case_id))
     if problems:
         raise CannotJudge(*problems)
-    return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content
+    return InputFile(file.path, hashlib.sha256(file.data).hexdigest(), "waivers"), file.content
 
 
 def fault_problems(
