@@ -117,7 +117,7 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
     checked.refuse_folder(Path(path))
     place, content = Place(disk.display_path(Path(path))), None
     with suppress(CannotJudge):  # what is no JSON is refused below, as what it is
-        content = disk.read_json(path)
+        content = disk.parse_json(disk.read_text(Path(path), place.path), place.path)
     tool = content.get("tool") if isinstance(content, Mapping) else None
     version = tool.get("version") if isinstance(tool, Mapping) else None
     if isinstance(version, str) and version != __version__:  # which may have reports of another shape

@@ -129,11 +129,6 @@ def _kind_of_line(value: Any) -> str:
     return next((kind for kind in _OPTIONS if kind not in _OF_DOCUMENTS and _has_own_field(value, kind)), "")
 
 
-def is_meant_as(value: Any, kind: str) -> bool:
-    """Return whether a value seems to be of a kind, however many faults it has."""
-    return isinstance(value, dict) and (value.keys() <= _FILES[kind].own or _has_own_field(value, kind))
-
-
 def _has_own_field(value: Any, kind: str) -> bool:
     meant = _FILES[kind]
     return isinstance(value, dict) and bool(meant.hints & value.keys()) and bool(meant.own & value.keys())
@@ -153,7 +148,8 @@ def mistaken_file_problem(number: int, line: bytes, path: FilePath, name: str, k
         return None
     except CannotJudge as error:  # UTF-16 is a problem of the whole file
         return next((problem for problem in error.problems if not problem.place.line), None)
-    is_ours = is_meant_as(value, kind) or not isinstance(value, dict)
+    # However many faults it has, it is meant as this kind.
+    is_ours = not isinstance(value, dict) or value.keys() <= _FILES[kind].own or _has_own_field(value, kind)
     return None if is_ours else not_of_kind_problem(name, kind, value)
 
 
@@ -508,8 +504,7 @@ def _misplaced_configs(root: FilePath) -> Iterator[Problem]:
             advice = "write its settings in JSON, or remove it"
             if "json" in name.lower():
                 advice = "rename it, remove it, or name it by the setting config"
-            words += f"; {advice}"
-            yield Problem(Place(name), words, code=Code.INVALID_SETTING)
+            yield Problem(Place(name), f"{words}; {advice}", code=Code.INVALID_SETTING)
 
 
 def _setting_fault(fault: Fault) -> Fault:

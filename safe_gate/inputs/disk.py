@@ -57,12 +57,6 @@ def sha256(path: str | FilePath, if_missing: str = "correct the path") -> str:
         raise CannotJudge(unreadable_problem(path, error, if_missing=if_missing)) from error
 
 
-def read_json(path: str) -> Any:
-    """Return the value of a JSON document, without validating it. Raises CannotJudge if it is not JSON."""
-    name = display_path(Path(path))
-    return parse_json(read_text(Path(path), name), name)
-
-
 def location(path: FilePath) -> FilePath:
     """Return the location of a file, whatever the spelling of its path. A link to a file is a separate file."""
     return path.normal() if isinstance(path, CommitPath) else Path(os.path.realpath(path.parent), path.name)
