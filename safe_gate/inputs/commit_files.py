@@ -17,7 +17,7 @@ import re
 import shutil
 import subprocess
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import StrEnum
 from functools import cached_property
@@ -129,8 +129,8 @@ class CommitFiles:
         return found
 
     @cached_property
-    def _names(self) -> dict[str, list[str]]:
-        """The names in each folder, in their order."""
+    def names(self) -> Mapping[str, Sequence[str]]:
+        """The names in each folder that has any, in their order."""
         found: dict[str, list[str]] = {}
         for path in sorted(self._entries.keys() - {""}):
             folder, _, name = path.rpartition("/")
@@ -160,10 +160,6 @@ class CommitFiles:
         for path, one in self._entries.items():
             if one.kind is EntryKind.FILE and posixpath.basename(path) in names:
                 yield posixpath.relpath(f"/{path}", f"/{self.folder}")
-
-    def names(self, folder: Entry) -> Sequence[str]:
-        """Return the names in a folder, in their order."""
-        return self._names.get(folder.path, ())
 
     def open(self, file: Entry) -> BinaryIO:
         """Open a file, which is read from the repository once. Raises OSError, and CannotJudge as `entry` does."""
@@ -237,7 +233,7 @@ class CommitPath:
     def children(self) -> Iterator[CommitPath]:
         """Yield what is in a folder, by name; nothing if there is no folder."""
         found = self.files.entry(self.path)
-        return (self / name for name in (self.files.names(found) if found else ()))
+        return (self / name for name in (self.files.names.get(found.path, ()) if found else ()))
 
     def open(self) -> BinaryIO:
         """Open a file. Raises OSError if there is none."""
