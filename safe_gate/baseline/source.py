@@ -7,6 +7,7 @@ clone, or from GitHub if the clone lacks them. Each is read when it is asked for
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
@@ -37,7 +38,6 @@ from safe_gate.inputs.commit_files import (
     FilePath,
     Missing,
     Repository,
-    git_program,
     unavailable,
 )
 from safe_gate.inputs.disk import HERE
@@ -285,7 +285,7 @@ class _Sources:
 
 def _advice() -> str:
     """Return what makes a commit readable."""
-    return _FETCH if git_program() else _INSTALL
+    return _FETCH if shutil.which("git") else _INSTALL
 
 
 def _base_commit(sources: _Sources) -> tuple[str, str]:

@@ -330,14 +330,9 @@ def _id_of(ref: str) -> str:
     return _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
 
 
-def git_program() -> str | None:
-    """Return the path of git, None if it is not installed."""
-    return shutil.which("git")
-
-
 def _git(*arguments: str, data: bytes = b"", into: IO[bytes] | None = None) -> bytes:
     """Return the output of a git command, empty if it is written `into` a file. Raises Missing if the command fails."""
-    if (program := git_program()) is None:
+    if (program := shutil.which("git")) is None:
         raise Missing("git is not installed")
     kept = {name: os.environ[name] for name in ("PATH", "SYSTEMROOT") if name in os.environ}
     try:
