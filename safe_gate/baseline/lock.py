@@ -92,25 +92,19 @@ def as_they_are(sources: Mapping[str, Sources], model: str = "", at: str = "") -
 
     Raises CannotJudge for a file that cannot be read.
     """
-    digest = cache(disk.sha256)  # several recordings may have one source
-    return {
-        recording: Locked(
-            _sha256_of(recording), model, at, {spelled(path): digest(str(path)) for path in sorted(one.files)}
-        )
-        for recording, one in sources.items()
-    }
+    digest, found = cache(disk.sha256), dict[str, Locked]()  # several recordings may have one source
+    for recording, one in sources.items():
+        try:
+            own = disk.sha256(recording, "record it, or correct its name in the config file")
+        except CannotJudge as error:
+            raise CannotJudge(*(replace(problem, field="recordings") for problem in error.problems)) from error
+        found[recording] = Locked(own, model, at, {spelled(path): digest(str(path)) for path in sorted(one.files)})
+    return found
 
 
 def name_patterns(problems: Mapping[str, Problem]) -> tuple[str, ...]:
     """Return patterns as reports name them, each with its place."""
     return tuple(f"{pattern} ({one.place.path}:{one.place.line})" for pattern, one in problems.items())
-
-
-def _sha256_of(recording: str) -> str:
-    try:
-        return disk.sha256(recording, "record it, or correct its name in the config file")
-    except CannotJudge as error:
-        raise CannotJudge(*(replace(one, field="recordings") for one in error.problems)) from error
 
 
 def lock_rule(options: Settings) -> str:
