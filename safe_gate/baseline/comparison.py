@@ -197,9 +197,9 @@ def baseline_run(
     """
     if base.report is not None:
         return BaselineRun(compared_report(base.report), inputs=base.report.provenance.inputs)
-    there = snapshots.of(base).filtered_like(run)
     try:
         with base.placing():
+            there = snapshots.without_unmatched(base.root).filtered_like(run)
             return _score_baseline(there, head, run, snapshots.effects.generated_at, texts=texts)
     except CannotJudge as error:
         if base.root == HERE or any((one.code, one.field) != (Code.MISSING_OUTPUT, "output") for one in error.problems):

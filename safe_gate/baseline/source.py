@@ -357,11 +357,6 @@ class Snapshots:
         base = self._opened.get("base")
         return Base(base.commit, base.why) if base else None
 
-    def of(self, base: Baseline) -> Snapshot:
-        """Return the side of a commit, less the patterns that name no file. Raises CannotJudge."""
-        with base.placing():
-            return self.without_unmatched(base.root)
-
 
 @contextmanager
 def open_snapshots(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterator[Snapshots]:

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from safe_gate.baseline import comparison, source
 from safe_gate.baseline.comparison import BaselineRun
@@ -35,7 +34,7 @@ from safe_gate.inputs import case_files, disk
 from safe_gate.inputs.commit_files import Clone, CommitPath, FilePath, Missing
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge
-from safe_gate.model.report import Report, Weakened, Weakening
+from safe_gate.model.report import Weakened, Weakening
 from safe_gate.scoring import sides
 from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import CONFIG_FILES
@@ -74,11 +73,12 @@ def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases 
 
     Raises CannotJudge with every problem.
     """
-    if base.report is not None:
-        return _terms_of_report(base.report)
-    side = snapshots.of(base)
+    if (report := base.report) is not None:  # of cases and rules it has the digests alone
+        reported = comparison.reported_terms(report.parts, report.provenance.inputs)
+        waivers = [waiver for _, waiver in report.waivers.each()] if report.waivers else ()
+        return Terms(settings_of(report), reported, None, report.provenance.packs_sha256, waivers)
     with base.placing():
-        return _terms_of_side(side, head, cases)
+        return _terms_of_side(snapshots.without_unmatched(base.root), head, cases)
 
 
 def weakened_since(
@@ -122,43 +122,21 @@ def _recordings_now(before: Terms, head: Terms) -> Mapping[str, Sequence[str]]:
     return {recording: tuple(sources) for recording, sources in found.items()}
 
 
-def _terms_of_report(report: Report) -> Terms:
-    """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
-    return Terms(
-        settings_of(report),
-        comparison.reported_terms(report.parts, report.provenance.inputs),
-        None,
-        report.provenance.packs_sha256,
-        [waiver for _, waiver in report.waivers.each()] if report.waivers else (),
-    )
-
-
 def _terms_of_side(side: Snapshot, head: FilePath, cases: Cases | None = None) -> Terms:
     """Return the terms of a side, with those of its cases: `cases`, if they are read already.
 
-    A baseline report may instead lie below `head`, among the run's files: it may be in no commit. Scores nothing.
-    Raises CannotJudge with every problem.
+    A baseline report may instead lie below `head`, among the run's files: it may be in no commit. One that is in
+    neither place is no baseline. Scores nothing. Raises CannotJudge with every problem.
     """
+    options = side.options
     if cases is None:
-        cases = {one.name: sides.read_case_terms(one, side)[0] for one in sides.evaluators_in_use(side.options)}
-    return Terms(
-        settings=_settings(side, head),
-        cases=cases,
-        rules=case_files.rule_facts(side.rules),
-        packs_sha256=side.rules_digest(),
-        waivers=side.waivers_on_disk(),
-    )
-
-
-def _settings(side: Snapshot, head: FilePath) -> Mapping[str, Any]:
-    """Return the settings of a side that judge.
-
-    A baseline report that is neither there nor below `head` is no baseline.
-    """
-    options, report = side.options, path_in_commit(side.options.baseline)
-    found = {name: options.value(name) for name in WEAKER}
-    is_there = not report or any(disk.exists(folder / report) for folder in (side.root, head))
-    return found | {"baseline": options.baseline if is_there else ""}
+        cases = {one.name: sides.read_case_terms(one, side)[0] for one in sides.evaluators_in_use(options)}
+    settings = {name: options.value(name) for name in WEAKER}
+    report = path_in_commit(options.baseline)
+    if report and not any(disk.exists(folder / report) for folder in (side.root, head)):
+        settings["baseline"] = ""
+    facts, digest = case_files.rule_facts(side.rules), side.rules_digest()
+    return Terms(settings, cases, facts, digest, side.waivers_on_disk())
 
 
 def _moved_configs(base: Baseline, run: Snapshot) -> Iterator[Weakening]:
