@@ -95,10 +95,10 @@ def as_they_are(sources: Mapping[str, Sources], model: str = "", at: str = "") -
     digest, found = cache(disk.sha256), dict[str, Locked]()  # several recordings may have one source
     for recording, one in sources.items():
         try:
-            own = disk.sha256(recording, "record it, or correct its name in the config file")
+            own = disk.sha256(Path(recording), "record it, or correct its name in the config file")
         except CannotJudge as error:
             raise CannotJudge(*(replace(problem, field="recordings") for problem in error.problems)) from error
-        found[recording] = Locked(own, model, at, {spelled(path): digest(str(path)) for path in sorted(one.files)})
+        found[recording] = Locked(own, model, at, {spelled(path): digest(path) for path in sorted(one.files)})
     return found
 
 

@@ -139,7 +139,7 @@ def changed_and_gone(report: Report) -> tuple[list[Phrase], list[Phrase]]:
     gone: list[Phrase] = []
     for file in _files(report):
         try:
-            sha256 = disk.sha256(file.path) if disk.exists(Path(file.path)) else ""
+            sha256 = disk.sha256(Path(file.path)) if disk.exists(Path(file.path)) else ""
             why = "is gone"
         except CannotJudge as error:
             sha256, why = "", error.problems[0].message

@@ -47,9 +47,8 @@ BOM = b"\xef\xbb\xbf"
 BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
-def sha256(path: str | FilePath, if_missing: str = "correct the path") -> str:
+def sha256(path: FilePath, if_missing: str = "correct the path") -> str:
     """Return the SHA-256 of a file's bytes. Raises CannotJudge if it cannot be read, as `unreadable_problem` says."""
-    path = Path(path) if isinstance(path, str) else path
     try:
         with open_regular(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]  # it has all that is used
