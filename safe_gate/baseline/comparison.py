@@ -249,16 +249,18 @@ def compare_with_baseline(
 
     `waived` is as in `gate.judge`. Raises CannotJudge with every problem of the baseline.
     """
-    options, past, generated_at = run.options, None, run.effects.generated_at
+    options, past = run.options, None
     if not options.baseline:
         return None, None
     head = compared_run(scores.parts, run.judge)
+    facts = BaselineFacts(options.baseline, commit="", made_at="", age_days=None)
     if base is not None:
         refuse_narrower_filter(base, run.judge.settings)
         texts = texts_to_keep(run.head.options) == "all"
         past = baseline_run(base, run.snapshots, head, replace(run.judge, root=HERE), texts=texts)
-    name, guards = describe(base, options.baseline, generated_at), gate.Guards.of(options.values())
-    return compare_to(name, past, head, guards, options.cluster_key, waived=waived), past
+        facts = describe(base, run.effects.generated_at)
+    guards = gate.Guards.of(options.values())
+    return compare_to(facts, past, head, guards, options.cluster_key, waived=waived), past
 
 
 def compare_to(
@@ -315,10 +317,8 @@ def _unknown_names(old: ComparedRun, head: ComparedRun, protect: Sequence[str], 
         yield sides.unknown_name_problem("cluster-key", "names {}, but no case has this field", cluster_key)
 
 
-def describe(base: Baseline | None, spec: str, generated_at: str) -> BaselineFacts:
-    """Return what a baseline, by the name `spec`, is called in the report, and how old it is."""
-    if base is None:
-        return BaselineFacts(spec, commit="", made_at="", age_days=None)
+def describe(base: Baseline, generated_at: str) -> BaselineFacts:
+    """Return what a baseline is called in the report, and how old it is."""
     age = None
     if base.made_at:
         age = max(0, (datetime.fromisoformat(generated_at) - datetime.fromisoformat(base.made_at)).days)

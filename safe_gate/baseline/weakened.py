@@ -98,7 +98,7 @@ def weakened_since(
             *_replaced_report(base, kept, run),
             *weakening.weakenings(before, head),
         ],
-        comparison.describe(base, run.options.baseline, generated_at),
+        comparison.describe(base, generated_at),
         partial=before.rules is None or head.rules is None,
         # With the change's own setting alone, a change could approve itself.
         fails="fail" in (before.settings.get("on_weakened"), head.settings.get("on_weakened")),

@@ -20,7 +20,7 @@ from safe_gate.gate.waivers import Waivable, not_waivable_sentence, waivable, wh
 from safe_gate.inputs import case_files, checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Report, Verdict, Waiver
+from safe_gate.model.report import BaselineFacts, Report, Verdict, Waiver
 from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
@@ -95,9 +95,9 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
     hides = report.verdict is Verdict.FAIL
     if disk.exists(Path(target)):
         old = comparison.compared_report(read_report(checked.read_document(Path(target), "report")))
-        name = comparison.describe(None, target, call.effects.generated_at)
         new = comparison.compared_report(report)._replace(tag=())  # what a filter leaves out is gone
-        found = comparison.compare_to(name, comparison.BaselineRun(old), new, Guards(), "")
+        facts = BaselineFacts(target, commit="", made_at="", age_days=None)
+        found = comparison.compare_to(facts, comparison.BaselineRun(old), new, Guards(), "")
         call.effects.out(console.comparison_text(found, comparison_section(found, report.parts), everything=True))
         for _, part in parts_of(found.parts):
             hides = hides or bool(part.cases.removed) or any(one.change == NEWLY_FAILING for one in part.changes)

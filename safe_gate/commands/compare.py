@@ -66,9 +66,8 @@ def main(call: Call) -> int:
             raise _nothing_in(base)
         refuse_narrower_filter(old, new.report.provenance.policy if new.report else run.settings)
         past = comparison.baseline_run(old, snapshots, side, run)
-        found = comparison.compare_to(
-            comparison.describe(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known
-        )
+        facts = comparison.describe(old, at)
+        found = comparison.compare_to(facts, past, side, guards, settings.cluster_key, waived=known)
         now, before = terms_of(new, run.root, snapshots, cases), terms_of(old, run.root, snapshots, past.cases)
         weakened = weakened_since(old, before, now, run, at)
     if found.status == Status.NONE:
