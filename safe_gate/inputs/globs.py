@@ -37,10 +37,6 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 _ANY_DEPTH = "**"
 
 
-def _fits(name: str, segment: str) -> bool:
-    return fnmatchcase(name, segment) and (segment.startswith(".") or not name.startswith("."))
-
-
 def match_globs(patterns: Iterable[str], folder: FilePath) -> tuple[list[FilePath], Unread]:
     """Return the paths below a folder that globs name, none for a pattern without wildcards.
 
@@ -87,7 +83,9 @@ def _step(folders: Iterable[FilePath], name: str, unread: Unread) -> Iterator[Fi
         yield from _folders(folders, unread)
     elif has_magic(name):
         for folder in folders:
-            yield from (one for one in children(folder, unread) if _fits(one.name, name))
+            for one in children(folder, unread):
+                if fnmatchcase(one.name, name) and (name.startswith(".") or not one.name.startswith(".")):
+                    yield one
     else:
         yield from (folder / name for folder in folders)
 
@@ -96,7 +94,8 @@ def _folders(tops: Iterable[FilePath], unread: Unread) -> Iterator[FilePath]:
     """Yield folders and those below them, each once, by its own path before those of links to it."""
     here, behind_links = deque[FilePath](), deque[FilePath]()
     for top in tops:
-        (behind_links if _is_behind_link(top) else here).append(top)
+        is_behind_link = isinstance(top, Path) and any(map(_is_link, (top, *top.parents)))
+        (behind_links if is_behind_link else here).append(top)
     seen: set[object] = set()
     while here or behind_links:
         folder = (here or behind_links).popleft()
@@ -111,10 +110,6 @@ def _folders(tops: Iterable[FilePath], unread: Unread) -> Iterator[FilePath]:
         for one in children(folder, unread):
             if not one.name.startswith(".") and is_folder(one):
                 (behind_links if _is_link(one) else here).append(one)
-
-
-def _is_behind_link(path: FilePath) -> bool:
-    return isinstance(path, Path) and any(map(_is_link, (path, *path.parents)))
 
 
 def _is_link(path: FilePath) -> bool:
