@@ -165,7 +165,7 @@ def _joined(
                     yield one
             elif not isinstance(one, sides.Other):
                 yield {"case": 1}
-    for found in recorded.check_outputs_alone(evaluator, form, alone):
+    for found in recorded.check_outputs_alone(form, alone):
         if isinstance(found, Problem):
             yield found
         elif isinstance(found, int):

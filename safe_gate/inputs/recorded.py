@@ -24,7 +24,7 @@ from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile
-from safe_gate.settings import Bounds, Settings
+from safe_gate.settings import Bounds
 
 
 class FilePart(NamedTuple):
@@ -109,9 +109,8 @@ def parse_part(evaluator: Evaluator, part: FilePart, settings: JsonObject) -> It
             yield item
             continue
         place, value = item
-        yield from _parse_value(
-            evaluator, value, CaseAt(place, cluster_value(value, settings["cluster_key"])), settings
-        )
+        at = CaseAt(place, cluster_value(value, settings["cluster_key"]))
+        yield from _parse_value(evaluator, value, at, settings)
 
 
 def _parse_value(evaluator: Evaluator, value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case | Problem]:
@@ -265,11 +264,11 @@ def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Proble
     paths, problems, skipped = case_files.find_case_files(files)
     yield from problems
     yield from (Skipped(disk.display_path(path)) for path in skipped)
-    outputs = files.options.value(form.outputs)
+    outputs, bounds = files.options.value(form.outputs), files.options.bounds
     output_paths, unmatched, _ = globs.expand_patterns(outputs, root=files.root)
     yield from unmatched
     named = dict[str, Output]()
-    is_complete = (yield from _read_outputs(files, form, output_paths, named)) and not unmatched
+    is_complete = (yield from _read_outputs(form, bounds, output_paths, named)) and not unmatched
     found = bool(named)
     seen, stems = dict[str, Place](), dict[str, FilePath]()
     are_ids_known = True
@@ -282,7 +281,7 @@ def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Proble
         if not outputs:
             beside = case_files.outputs_beside(path)
             recorded, searched = {}, (disk.display_path(beside),)
-            is_complete = yield from _read_outputs(files, form, [beside] if disk.exists(beside) else [], recorded)
+            is_complete = yield from _read_outputs(form, bounds, [beside] if disk.exists(beside) else [], recorded)
             found = bool(recorded)
         batch = yield from _read_batch(files, form, path)
         if batch is None or not (found or is_complete):  # further problems would be noise
@@ -297,14 +296,12 @@ def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Proble
         yield from _unused_outputs(form.id_key, named, "no batch has")
 
 
-def check_outputs_alone(
-    evaluator: Evaluator, form: Documents, patterns: Sequence[str]
-) -> Iterator[Problem | InputFile | int]:
+def check_outputs_alone(form: Documents, patterns: Sequence[str]) -> Iterator[Problem | InputFile | int]:
     """Yield the problems of recorded outputs without the documents that they belong to, then their number."""
     paths, problems = globs.expand_on_disk(patterns)
     yield from problems
     found = dict[str, Output]()
-    yield from _read_outputs(CaseFiles(evaluator, Settings()), form, paths, found)
+    yield from _read_outputs(form, disk.BOUNDS, paths, found)
     yield len(found)
 
 
@@ -412,14 +409,14 @@ def _unused_outputs(id_key: str, recorded: Mapping[str, Output], nobody: str) ->
 
 
 def _read_outputs(
-    files: CaseFiles, form: Documents, paths: Iterable[FilePath], into: dict[str, Output]
+    form: Documents, bounds: Bounds, paths: Iterable[FilePath], into: dict[str, Output]
 ) -> Generator[Problem | InputFile, None, bool]:
     """Read recorded outputs by their test_id. Yields their problems and files; returns whether all could be read."""
     are_read = True
     last = None
     for path in paths:
         is_empty = True
-        found = read_file_parts(path, form.outputs_kind, files.options.bounds, PART_LINES)
+        found = read_file_parts(path, form.outputs_kind, bounds, PART_LINES)
         some = (parse_objects(one, form.outputs_kind) if isinstance(one, FilePart) else [one] for one in found)
         for item in chain.from_iterable(some):
             if isinstance(item, InputFile):
