@@ -125,8 +125,7 @@ def _compared_run(parts: Parts, version: str, packs_sha256: str, policy: Mapping
         name: digest([version, packs_sha256 if one.rule_files else "", one.compare.scoring_terms(parts[name], policy)])
         for name, one in EVALUATORS.items()
     }
-    own = {name: parts[name] for name in EVALUATORS}
-    return ComparedRun(own, rules, policy["text"] != "full", policy["cluster_key"], tuple(policy.get("tag", ())))
+    return ComparedRun(parts, rules, policy["text"] != "full", policy["cluster_key"], tuple(policy.get("tag", ())))
 
 
 @record
@@ -160,8 +159,8 @@ def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
                 beside = disk.display_path(case_files.outputs_beside(Path(file)))
                 file = beside if beside in paths else file
             excuses = result.groups if outcome.is_meant_to_fail else ()
-            known = result.digests["case"], None, excuses, outcome.judges
-            terms.append(CaseTerms(result.id, *known, file, outcome.talk))
+            case = result.digests["case"]
+            terms.append(CaseTerms(result.id, case, None, excuses, outcome.judges, file, outcome.talk))
     return found
 
 
