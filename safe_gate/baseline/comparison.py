@@ -35,18 +35,14 @@ from safe_gate.settings import Settings
 
 def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> Scores:
     """Return the scores of the cases that the source has; `keeps_cases` keeps the terms of the cases."""
-    how = ScoringMethod(
-        source=source,
-        texts=texts_to_keep(run.head.options),
-        case_terms=keeps_cases,
-        rules_of=run.base.commit[:7] if run.base else "",
-    )
+    sha = run.base.commit[:7] if run.base else ""
+    how = ScoringMethod(source=source, texts=texts_to_keep(run.head.options), case_terms=keeps_cases, rules_of=sha)
     # The run's own files, whoever's settings judge.
     found = measure.measure_all(replace(run.judge, root=HERE), run.effects.generated_at, how)
     for name, one in found.measured.items():
         sides.report_skipped(one.skipped, EVALUATORS[name].input.setting.replace("_", "-"), run.effects.err)
     theirs, lacks = _patterns(run.options) - _patterns(run.head.options), "matches no file"
-    why = f"but the base commit {run.base.commit[:7]} names it (policy-ref base)" if run.base else ""
+    why = f"but the base commit {sha} names it (policy-ref base)"  # without a base, nothing is theirs
     words = f"{lacks}, {why}; keep it until a config without it is merged"
     problems = [
         replace(one, message=words) if one.place.path in theirs and one.message.startswith(lacks) else one
@@ -55,7 +51,7 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     if not found.measured:
         problems = [sides.no_input_problem(merges=bool(run.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
-    why = f" (policy-ref base reads only files that the base commit {run.base.commit[:7]} names)" if run.base else ""
+    why = f" (policy-ref base reads only files that the base commit {sha} names)" if run.base else ""
     problems += sides.unknown_names(run.head, found.measured, why)
     if run.base:
         problems += run.base.placed(sides.unknown_names(run.judge, found.measured, why))

@@ -244,9 +244,8 @@ def _impossible_values(found: Report, place: Place) -> Iterator[Problem]:
         ids = Counter(result.id for result in results_of(part))
         for case_id, times in sorted(ids.items()):
             if times > 1:
-                yield Problem(
-                    place, f"has this case {times} times; expected each once", case_id, f"{evaluator.name}.results"
-                )
+                words = f"has this case {times} times; expected each once"
+                yield Problem(place, words, case_id, f"{evaluator.name}.results")
         for rate in evaluator.present.figures(part).rates:
             if rate.part > rate.whole:
                 words = f"has counts that no run writes ({rate.part} of {rate.whole} cases or labels); run again"
