@@ -294,17 +294,15 @@ def _base_commit(sources: _Sources) -> tuple[str, str]:
     event may name an older commit. It counts for every other checkout, or a change could choose its own base.
     """
     context = sources.context
-    named = f"named by the event {context.event}"
-    if not is_merge_of_event(context):
-        return context.subject.base_sha, named
-    try:
-        parents = sources.ask(lambda source: source.commit(context.sha).parents)
-    except Missing as missing:
-        words = f"depends on the parents of commit {context.sha}, which cannot be read ({missing}); {_advice()}"
-        raise unavailable("base", words) from None
-    if len(parents) == 2 and parents[1] == context.subject.head_sha:
-        return parents[0], "first parent of the merge commit"
-    return context.subject.base_sha, named
+    if is_merge_of_event(context):
+        try:
+            parents = sources.ask(lambda source: source.commit(context.sha).parents)
+        except Missing as missing:
+            words = f"depends on the parents of commit {context.sha}, which cannot be read ({missing}); {_advice()}"
+            raise unavailable("base", words) from None
+        if len(parents) == 2 and parents[1] == context.subject.head_sha:
+            return parents[0], "first parent of the merge commit"
+    return context.subject.base_sha, f"named by the event {context.event}"
 
 
 OptionsAt = Callable[[FilePath], Settings]
@@ -480,8 +478,7 @@ def refuse_narrower_filter(base: Baseline, settings: Mapping[str, Any]) -> None:
 
     The comparison would take such a case for a new one, even if it got worse.
     """
-    made = base.report
-    if made is None:
+    if (made := base.report) is None:
         return
     was = made.provenance.policy
     narrower = ["tag"] if leaves_out_more(was.get("tag", ()), settings["tag"]) else []
