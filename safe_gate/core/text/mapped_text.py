@@ -112,11 +112,6 @@ def _may_hold_links(text: str) -> bool:
     return "://" in text or "w." in text or "W." in text
 
 
-def asks(text: str) -> bool:
-    """Return whether a part of a normalised text holds a question mark, other than that of an address."""
-    return "?" in text and "?" in without_links(text)
-
-
 def sentence_ends(text: str) -> Iterator[int]:
     """Yield where sentences of a normalised text end, whatever their length. The last one may end with the text."""
     start = 0
