@@ -332,9 +332,8 @@ def in_notebook(title: str, header: Sequence[str], rows: Iterable[Sequence[str]]
     return f'<table class="tex2jax_ignore mathjax_ignore"><caption>{_inert(title)}</caption>{inside}</table>'
 
 
-_HTML = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"}  # `html` takes long to import
-
-
 def _inert(text: str) -> str:
     """Return a text for HTML, with characters that do not show as escapes."""
-    return "".join(_HTML.get(one) or (one if one.isprintable() else ascii(one)[1:-1]) for one in text)
+    from html import escape  # takes long to import
+
+    return "".join(escape(one) if one.isprintable() else ascii(one)[1:-1] for one in text)
