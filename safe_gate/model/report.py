@@ -333,11 +333,6 @@ class Provenance:
     left_out: Mapping[str, int] | None = None
     digests: Digests | None = None
 
-    @property
-    def withholds_texts(self) -> bool:
-        """Whether the report has hashes for recorded texts."""
-        return bool(self.policy["text"] == "none")
-
 
 def _waiver_json(waiver: Waiver) -> dict[str, Any]:
     """Return a waiver under the key of its kind, as reports and files of waivers have it."""
@@ -390,9 +385,8 @@ class Waivers:
     applied: tuple[Waiver, ...]
 
     def each(self) -> Iterator[tuple[str, Waiver]]:
-        """Yield what became of a waiver and the waiver, what somebody must see to first."""
-        for fate in ("expired", "unused", "applied"):
-            yield from ((fate, one) for one in getattr(self, fate))
+        """Return what became of a waiver and the waiver, what somebody must see to first."""
+        return ((fate, one) for fate in ("expired", "unused", "applied") for one in getattr(self, fate))
 
 
 class Verdict(StrEnum):

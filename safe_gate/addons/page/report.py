@@ -105,7 +105,7 @@ def _common_facts(view: ReportView) -> dict[str, Any]:
         ],
         "compared": any(compared_part(view.report, part.evaluator.name) for part in view.parts),
         "texts": bool(view.recorded.now),
-        "withheld": view.report.provenance.withholds_texts,
+        "withheld": view.report.provenance.policy["text"] == "none",
     }
 
 
