@@ -223,7 +223,7 @@ class OwnFile(NamedTuple):
     name: str
     data: bytes
     content: Any
-    line_of: LineOf = lambda _: 0
+    line_of: LineOf
 
     def place(self, *path: str | int) -> Place:
         """Return the place of a value, or of the object that lacks it."""

@@ -248,7 +248,6 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
             footer=(f"Cases: {cases}",),
             cases_title="Per-Case Breakdown",
             cases=Table(("Case", "Outcome"), "<<", Spool((Untrusted(one.id), one.words) for one in part.results)),
-            issues=(),
             findings=Spool(self.finding(one) for one in part.results if not one.passed),
         )
 
