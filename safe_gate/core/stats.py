@@ -100,11 +100,9 @@ def corrected(
     right, rejected = good[0] / good[1], bad[0] / bad[1]
     found = (passed / cases + rejected - 1) / (right + rejected - 1)
     # The interval is that of a few more cases, half of which pass: else it is too short for few.
-    (seen, seen_spread), (right, right_spread), (rejected, rejected_spread) = (
-        _with_more(passed, cases, _Z**2),
-        _with_more(*good, 2),
-        _with_more(*bad, 2),
-    )
+    seen, seen_spread = _with_more(passed, cases, _Z**2)
+    right, right_spread = _with_more(*good, 2)
+    rejected, rejected_spread = _with_more(*bad, 2)
     excess = right + rejected - 1
     if excess <= 0:
         return None
