@@ -103,9 +103,9 @@ def _parts(source: str) -> Iterator[tuple[int, int]]:
     while len(source) - start > _LONGEST_PART:
         end = start + _LONGEST_PART
         blocks = [found.end() for found in _PART_END.finditer(source, start, end)]
-        cut = (blocks and blocks[-1]) or source.rfind("\n", start, end) + 1 or source.rfind(" ", start, end) + 1
-        yield start, max(cut, start) if cut > start else end
-        start = cut if cut > start else end
+        cut = (blocks and blocks[-1]) or source.rfind("\n", start, end) + 1 or source.rfind(" ", start, end) + 1 or end
+        yield start, cut
+        start = cut
     yield start, len(source)
 
 
