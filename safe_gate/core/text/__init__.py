@@ -13,6 +13,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
 from itertools import islice, product
+from operator import ne
 
 from safe_gate.core.text.characters import (
     IGNORED,
@@ -110,20 +111,18 @@ def _of_letters(text: Normalised, known: Container[str]) -> Normalised:
 
 def spelled(text: Normalised, known: Container[str]) -> Normalised:
     """Return a text in which digits and signs are the letters that make a known word of theirs, as in "pr0m1se"."""
-    count = 0
 
     def read(word: re.Match[str]) -> str:
-        nonlocal count
-        signs = sum(char in _LETTER_SIGNS for char in word[0])
-        if not signs or (word["first"].strip("0") and sum(map(str.isalpha, word["rest"])) < 3):
+        has_signs = not _LETTER_SIGNS.keys().isdisjoint(word[0])
+        if not has_signs or (word["first"].strip("0") and sum(map(str.isalpha, word["rest"])) < 3):
             return word[0]
         readings = map("".join, islice(product(*(_LETTER_SIGNS.get(char, char) for char in word[0])), _MOST_READINGS))
         found = next((one for one in readings if one.lower() in known), "")
-        count += signs * bool(found)
         return (found.upper() if word[0].isupper() else found) or word[0]
 
     letters = _SPELLED.sub(read, text.text)
-    return replace(text, text=letters, disguised=text.disguised + count) if count else text
+    signs = sum(map(ne, text.text, letters))
+    return replace(text, text=letters, disguised=text.disguised + signs) if signs else text
 
 
 def _read(words: Sequence[str], known: Container[str], text: str) -> Iterator[Sequence[str]]:
@@ -314,7 +313,7 @@ def unwrapped(text: str) -> str:
     shown = lines if is_plain else [_shown(line).rstrip() for line in lines]
     widths = _width(lines), _width(shown)
     is_one_dashed = len(_DASHED_LINE.findall(text)) == 1  # several dashes mark a list
-    wraps: list[tuple[re.Match[str], str]] = []
+    wraps: dict[int, str] = {}
     longest = wrapping = fitting = index = before = 0
     for found in _WRAP.finditer(text):
         index += text.count("\n", before, found.start())
@@ -325,7 +324,8 @@ def unwrapped(text: str) -> str:
         sizes = len(line) + len(found["word"]), len(shown[index]) + len(_shown(found["word"]))
         is_wrap = any(size + 1 > width for size, width in zip(sizes, widths, strict=True))
         if is_wrap and (first not in "\u2013\u2014" or is_one_dashed):
-            wraps.append((found, line))
+            is_hyphenated = _HYPHENATED.search(line) and found["word"] not in _SUSPENDED
+            wraps[found.start()] = ("\u200b" if is_hyphenated else " ") * len(found[0])
         is_capitals = line.isupper() and lines[index + 1].isupper()
         continues = first.islower() or first in _CLAUSE_SIGNS or is_capitals or _I.match(text, found.start("first"))
         if end in ",;" or (continues and end not in _STOPS):
@@ -336,13 +336,7 @@ def unwrapped(text: str) -> str:
     is_tidy = (letter and letter[0].isupper()) or STOP.search(text)
     if wrapping < max(1, fitting if is_tidy or longest >= _LONG else fitting + 2):
         return text
-    pieces: list[str] = []
-    position = 0
-    for found, line in wraps:
-        is_hyphenated = _HYPHENATED.search(line) and found["word"] not in _SUSPENDED
-        pieces += text[position : found.start()], ("\u200b" if is_hyphenated else " ") * len(found[0])
-        position = found.end()
-    return "".join((*pieces, text[position:]))
+    return _WRAP.sub(lambda found: wraps.get(found.start(), found[0]), text)
 
 
 def _width(lines: Sequence[str]) -> int:
