@@ -200,11 +200,6 @@ class Normalised:
         return self.text.strip().casefold()
 
     @cached_property
-    def typed(self) -> Sequence[str]:
-        """The parts of `text` between blanks."""
-        return self.text.split(" ")
-
-    @cached_property
     def sentences(self) -> tuple[tuple[int, int], ...]:
         """The sentences of `text` as spans, in order; one of more than 1,000 characters is cut."""
         found = pairwise([0, *sentence_ends(self.text), len(self.text)])

@@ -229,7 +229,7 @@ def lower_same_length(text: str) -> str:
 def tokenise(text: Normalised, spelling: Spelling) -> Reading:
     """Return a text as tokens. The number of a list's item stands in one sentence with the item."""
     shown = text.text
-    reading = _parts_between_blanks(text.typed, spelling)
+    reading = _parts_between_blanks(shown.split(" "), spelling)
     if not _SPLIT_OFF.isdisjoint(reading.words):
         shown = _join_contractions(shown)
         reading = _parts_between_blanks(shown.split(" "), spelling)
