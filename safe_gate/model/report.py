@@ -297,7 +297,7 @@ class Tool:
 
 @record
 class Digests:
-    """The digests of a report: see `proof.differences`."""
+    """The digests of a report: see `gate.stored.digests`."""
 
     rules: str
     policy: str
