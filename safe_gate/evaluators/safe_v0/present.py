@@ -52,7 +52,7 @@ from safe_gate.model.spool import Spool
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # missing items shown per case: hundreds would leave no room for other cases
-_NEAR = {"CR": "near miss of signal", "AH": "near miss of forbidden term", "AC": "near miss of phrase"}
+_NOUNS = {"CR": "signal", "AH": "forbidden term", "AC": "phrase"}
 _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
 
 
@@ -169,7 +169,7 @@ def finding(case: Result) -> Finding:
         *doubts,
         *(phrase for metric, noun in _FAULT_NOUNS.items() for phrase in _quoted(noun, case.against[metric])),
         *(phrase for metric in METRICS for phrase in _miss_phrases(metric, case)),
-        *(phrase for metric, noun in _NEAR.items() for phrase in _quoted(noun, case.near.get(metric, ()))),
+        *(one for metric, noun in _NOUNS.items() for one in _quoted(f"near miss of {noun}", case.near.get(metric, ()))),
         *((f"{name} fails, ", *one.words) for name, one in case.rejected.items()),
     )
     return Finding(
@@ -280,7 +280,7 @@ _REASONS = {
 
 def _miss_phrases(metric: str, case: Result) -> Iterator[Phrase]:
     """Yield why a missing phrase that occurs does not count, and the sentence most similar to one that does not."""
-    noun, missing = "signal" if metric == "CR" else "phrase", case.against[metric]
+    noun, missing = _NOUNS[metric], case.against[metric]
     for one in (case.uncounted or {}).get(metric, ())[:_MOST_QUOTED]:
         yield (f"{noun} ", Untrusted(one.phrase), " does not count: ", *_reason_phrase(one))
     for most in [one for one in (case.similar or {}).get(metric, ()) if one.phrase in missing][:_MOST_QUOTED]:
@@ -369,13 +369,12 @@ def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
     thresholds = Policy(part.policy).thresholds_for(case.archetype)
     told: dict[str, Phrase] = {}
     for metric in METRICS:
-        limits = thresholds[metric]
+        limits, noun = thresholds[metric], _NOUNS[metric]
         if metric == "AH":
             strict = ", and under strict-ah one is enough" if part.policy["strict_ah"] else ""
-            counted = f"{plural(len(case.against[metric]), 'forbidden term')} used{strict}"
+            counted = f"{plural(len(case.against[metric]), noun)} used{strict}"
         else:
             found, total = len(case.found[metric]), len(case.found[metric]) + len(case.against[metric])
-            noun = "signal" if metric == "CR" else "phrase"
             counted = f"{found} of {plural(total, f'required {noun}')} found" if total else f"no {noun} is required"
         shown = score(case.scores[metric])
         limited = f"Pass from {score(limits.pass_)}, Review from {score(limits.review)}."
