@@ -318,7 +318,8 @@ def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
             if case.uncounted is not None and metric != "AH":
                 yield from _clinical_marks(metric, case, field, text)
                 continue
-            lowered, places = _lower_with_places(text)
+            lowered = text.lower()
+            places = [place for place, char in enumerate(text) for _ in char.lower()]  # U+0130 becomes two letters
             yield from _similar_marks(metric, case, field, text)
             for needle in filter(None, dict.fromkeys(case.found[metric])):
                 for found in islice(re.finditer(re.escape(needle.lower()), lowered), _MOST_MARKS):
@@ -355,13 +356,6 @@ def _similar_marks(metric: str, case: Result, field: str, text: str) -> Iterator
                 ", which is literally not there",
             )
             yield Mark(field, start, start + len(one.sentence), one.sentence, side, metric, says, why=why)
-
-
-def _lower_with_places(text: str) -> tuple[str, list[int] | range]:
-    lowered = text.lower()
-    if len(lowered) == len(text):
-        return lowered, range(len(text))
-    return lowered, [place for place, char in enumerate(text) for _ in char.lower()]
 
 
 def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
