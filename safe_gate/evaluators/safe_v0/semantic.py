@@ -15,7 +15,9 @@ from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.util import find_spec
+from itertools import chain, islice
 from pathlib import Path
+from string import punctuation
 from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
@@ -158,29 +160,21 @@ def _erf(values: Any) -> Any:
 
 def _token_ids(text: str, words: Mapping[str, int]) -> list[int]:
     """Return the tokens of a text: parts of words, as BERT cuts them without regard to case and accents."""
-    pieces: list[int] = []
-    for word in _split_words(text):
-        if len(pieces) >= _MOST_TOKENS:
-            break
-        pieces += _word_pieces(word, words)
-    return [words["[CLS]"], *pieces[: _MOST_TOKENS - 2], words["[SEP]"]]
+    pieces = chain.from_iterable(_word_pieces(word, words) for word in _split_words(text))
+    return [words["[CLS]"], *islice(pieces, _MOST_TOKENS - 2), words["[SEP]"]]
 
 
 def _split_words(text: str) -> Sequence[str]:
     """Return the words of a text without control characters; blanks of any kind separate them."""
-    cut, plain = text[: _MOST_TOKENS * _LONGEST_WORD].replace("\ufffd", ""), list[str]()
+    cut = text[: _MOST_TOKENS * _LONGEST_WORD].replace("\ufffd", "")
     shown = (char for char in cut if char.isspace() or unicodedata.category(char)[0] != "C")
-    for char in unicodedata.normalize("NFD", "".join(shown)):
-        if unicodedata.category(char) != "Mn":
-            lowered = char.lower()
-            plain.append(f" {lowered} " if _stands_alone(char) else lowered)
-    return "".join(plain).split()
+    plain = (char for char in unicodedata.normalize("NFD", "".join(shown)) if unicodedata.category(char) != "Mn")
+    return "".join(f" {char.lower()} " if _stands_alone(char) else char.lower() for char in plain).split()
 
 
 def _stands_alone(char: str) -> bool:
     """Return whether a character is a word: a sign, or Chinese."""
-    is_sign = char.isascii() and char.isprintable() and not char.isalnum() and char != " "
-    return is_sign or unicodedata.category(char)[0] == "P" or unicodedata.name(char, "").startswith("CJK ")
+    return char in punctuation or unicodedata.category(char)[0] == "P" or unicodedata.name(char, "").startswith("CJK ")
 
 
 def _word_pieces(word: str, words: Mapping[str, int]) -> list[int]:
@@ -195,4 +189,4 @@ def _word_pieces(word: str, words: Mapping[str, int]) -> list[int]:
             break
         found.append(words[prefix + word[start:end]])
         start = end
-    return found if found and start == len(word) else [words["[UNK]"]]
+    return found if start == len(word) else [words["[UNK]"]]
