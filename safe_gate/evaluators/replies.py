@@ -107,8 +107,7 @@ def without_reasoning(text: str) -> str:
 def why_no_replies(texts: Iterable[str]) -> NoReply | None:
     """Return why several texts together are no reply, None if one of them is a reply. No texts are empty."""
     found = NoReply.EMPTY
-    for text in texts:
-        why = no_reply(text)
+    for why in map(no_reply, texts):
         if why is None:
             return None
         if found is NoReply.EMPTY:
@@ -372,23 +371,23 @@ def same_replies(results: Sequence[CaseResult]) -> list[SameReply]:
     return sorted((one for one in same if ONE_IN * one.cases >= total), key=lambda one: (-one.cases, one.reply))
 
 
-def _ids(same: SameReply, results: Iterable[CaseResult]) -> Iterator[str]:
-    return (one.id for one in results if one.digests["reply"] == same.reply)
+def _share(same: SameReply, results: Sequence[CaseResult]) -> Share:
+    words = f"{same.cases} of {plural(len(results), 'case')} have one and the same reply to different messages"
+    ids = (one.id for one in results if one.digests["reply"] == same.reply)
+    return Share("Share of the same reply", same.cases, len(results), words, ids)
 
 
 def same_reply_notes(same: Iterable[SameReply], results: Sequence[CaseResult]) -> Iterator[Phrase]:
     """Yield a sentence for each reply that names the cases by their ids."""
-    for one in same:
-        words = f"{one.cases} of {plural(len(results), 'case')} have one and the same reply to different messages: "
-        yield (words, *first_few(_ids(one, results), one.cases), ".")
+    for one in (_share(reply, results) for reply in same):
+        yield (f"{one.words}: ", *first_few(one.names, one.part), ".")
 
 
 def same_reply_rule(evaluator: str) -> Rule:
     """Return the rule on the reply that most cases have."""
-
-    def measure(part: Any) -> Share:
-        most, total = part.same_reply[0], len(part.results)
-        words = f"{most.cases} of {plural(total, 'case')} have one and the same reply to different messages"
-        return Share("Share of the same reply", most.cases, total, words, _ids(most, part.results))
-
-    return Rule("max-same-reply", evaluator, measure, applies=lambda part: bool(part.same_reply))
+    return Rule(
+        "max-same-reply",
+        evaluator,
+        lambda part: _share(part.same_reply[0], part.results),
+        applies=lambda part: bool(part.same_reply),
+    )
