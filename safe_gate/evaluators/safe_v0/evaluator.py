@@ -210,12 +210,9 @@ class SafeV0(Evaluator):
         outputs="safe_outputs",
         outputs_kind="safe-output",
         folder="safe_test_dir",
-        kinds=tuple(
-            FileKind(name, file, hints=frozenset({key}), own=frozenset({key}))
-            for name, file, key in (
-                ("safe-batch", "a SAFE v0 batch", "test_cases"),
-                ("safe-output", "a file of recorded outputs", "test_id"),
-            )
+        kinds=(
+            FileKind("safe-batch", "a SAFE v0 batch", frozenset({"test_cases"}), frozenset({"test_cases"})),
+            FileKind("safe-output", "a file of recorded outputs", frozenset({"test_id"}), frozenset({"test_id"})),
         ),
         id_key="test_id",
         reads=("output", "expectations"),
