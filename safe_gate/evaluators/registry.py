@@ -31,7 +31,6 @@ GROUP = "safe_gate.evaluators"
 
 _NAME = re.compile("[a-z][a-z0-9_]*")
 _COMMANDS = {file.stem.rstrip("_") for file in Path(__file__).parents[1].joinpath("commands").glob("[!_]*.py")}
-_GROUPS = "groups"  # the field of `Settings` with the settings of evaluators
 _TAKEN = _COMMANDS | {
     *("all", "comparison", "gate", "provenance", "rules", "setting", "rule", "waiver", "waivers", "weakened")
 }
@@ -85,8 +84,8 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
     others = {setting: one.name for one in known.values() for setting in one.settings.model_fields}
     yield from (f"has the setting {one}, which is one of {others[one]}" for one in sorted(own.keys() & others.keys()))
     yield from (f"has the setting {one} without a default" for one, field in own.items() if field.is_required())
-    if _GROUPS in own:
-        yield f"has the setting {_GROUPS}, which is taken"
+    if "groups" in own:  # the field of `Settings` with the settings of evaluators
+        yield "has the setting groups, which is taken"
     yield from (f"has input from the setting {one}, which its settings lack" for one in form.settings if one not in own)
     kinds = [form.kind, form.outputs_kind] if isinstance(form, Documents) else [form.kind]
     named = {one.name for one in form.kinds}
@@ -110,11 +109,6 @@ EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
 
 `INSTALL_PROBLEMS` says why others cannot be used; settings are not read then.
 """
-
-
-def evaluators_in(parts: Mapping[str, object]) -> list[str]:
-    """Return the evaluators that have a part in a report or a comparison, in reading order."""
-    return [name for name in EVALUATORS if parts[name] is not None]
 
 
 def parts_of(parts: Mapping[str, T | None]) -> Iterator[tuple[Evaluator, T]]:
@@ -228,13 +222,12 @@ def limits_by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
     found: dict[str, Any] = {setting: {} for setting in _general_entries()}
     others = dict[str, Any]()
     for name, limit in policy.items():
-        for setting, general in _general_entries().items():
-            if name == setting or name.startswith(f"{setting}_"):
-                if limit is not None:
-                    found[setting][general if name == setting else name.removeprefix(f"{setting}_")] = limit
-                break
-        else:
+        setting = next((one for one in found if f"{name}_".startswith(f"{one}_")), "")
+        if not setting:
             others[name] = limit
+        elif limit is not None:
+            entry = name.removeprefix(setting).removeprefix("_")
+            found[setting][entry or _general_entries()[setting]] = limit
     return others | found
 
 

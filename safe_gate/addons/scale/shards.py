@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
-from safe_gate.evaluators.registry import EVALUATORS, evaluators_in
+from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_result
 from safe_gate.inputs import checked, disk, globs
@@ -102,7 +102,7 @@ class ShardContent(NamedTuple):
         return cls(
             Shard(shard["index"], shard["of"]),
             shard["cases"],
-            {name: [_check_result(name, one) for one in value[name]] for name in evaluators_in(value)},
+            {one.name: [_check_result(one.name, result) for result in found] for one, found in parts_of(value)},
             codec.from_json(Provenance, value["provenance"]),
         )
 
@@ -208,7 +208,7 @@ def read_shard(path: str) -> ShardContent:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))
     parts: dict[str, tuple[str, ...]] = {
-        name: ("$defs", name, "properties", "results") for name in evaluators_in(found)
+        one.name: ("$defs", one.name, "properties", "results") for one, _ in parts_of(found)
     }
     parts["provenance"] = "properties", "provenance"
     faults = [
