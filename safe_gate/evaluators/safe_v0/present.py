@@ -122,7 +122,7 @@ def _archetype_table(by_archetype: Mapping[str, Archetype]) -> Table:
         (
             Untrusted(name),
             str(group.cases),
-            *(score(group.means[metric]) for metric in METRICS),
+            *map(score, (group.mean_CR, group.mean_AH, group.mean_AC)),
             with_interval(group.pass_rate, group.interval.low, group.interval.high),
         )
         for name, group in by_archetype.items()
@@ -146,8 +146,7 @@ def _metric_rows(part: Part) -> Iterator[tuple[str, str, str, str]]:
 
 def _common_issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[str, Phrase]]:
     for metric, title in (("CR", "CR Misses"), ("AH", "AH Violations"), ("AC", "AC Misses")):
-        entries = common[metric]
-        if entries:
+        if entries := common[metric]:
             phrase: list[str | Untrusted] = []
             for needle, count in entries[:_TOP_ISSUES]:
                 phrase += [", " if phrase else "", Untrusted(needle), f" ({plural(count, 'case')})"]

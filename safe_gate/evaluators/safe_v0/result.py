@@ -190,17 +190,13 @@ class Result:
 
     @property
     def _words(self) -> str:
-        return f"{self.label.value} ({', '.join(f'{metric} {self.scores[metric]:.2f}' for metric in METRICS)})"
+        return f"{self.label.value} ({', '.join(f'{metric} {score:.2f}' for metric, score in self.scores.items())})"
 
     def _repr_html_(self) -> str:
         words = {"CR": "missing", "AH": "used", "AC": "missing"}
         rows = [
-            (
-                metric,
-                f"{self.scores[metric]:.2f}",
-                "; ".join(f'{words[metric]} "{one}"' for one in self.against[metric]),
-            )
-            for metric in METRICS
+            (metric, f"{score:.2f}", "; ".join(f'{words[metric]} "{one}"' for one in self.against[metric]))
+            for metric, score in self.scores.items()
         ]
         title = f"{self.id}: {self._words}" if self.id else self._words
         return in_notebook(title, ("metric", "score", "found"), rows)
@@ -235,11 +231,6 @@ class Archetype:
     passed: int
     pass_rate: float
     interval: Annotated[Interval, key("pass_rate_interval")]
-
-    @property
-    def means(self) -> Mapping[str, float]:
-        """The mean of each metric."""
-        return {"CR": self.mean_CR, "AH": self.mean_AH, "AC": self.mean_AC}
 
 
 @codec.inlined("rates")
