@@ -322,12 +322,10 @@ def allowed_misses(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any
     if key not in METRICS or (key == "AH" and settings.get("strict_ah")):
         return ()
     count, archetype = len(asks[key] or ()), (settings.get("archetypes") or {}).get(asks.get("archetype"), {})
-    own = archetype.get("thresholds", {}).get(key, {})
+    limits = {**settings.get("thresholds", {}).get(key, {}), **archetype.get("thresholds", {}).get(key, {})}
     levels = ("pass",) if settings.get("max_fail_labels") is None else ("pass", "review")
-    general = settings.get("thresholds", {}).get(key, {})
-    limits = (own.get(level, general.get(level)) for level in levels)
     shares = [1 - missed / count if key == "AH" else (count - missed) / count for missed in range(1, count + 1)]
-    return tuple(sum(share >= limit for share in shares) for limit in limits if limit is not None)
+    return tuple(sum(share >= limit for share in shares) for limit in map(limits.get, levels) if limit is not None)
 
 
 metrics = {
