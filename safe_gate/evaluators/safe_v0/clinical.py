@@ -112,12 +112,8 @@ class _State:
         self.following: dict[str, list[_State]] = {}  # by the next word
         self._by_part: dict[str, _State] = {}
 
-    def add(self, parts: Sequence[str], classes: Mapping[str, Sequence[str]], effect: _Effect) -> None:
-        """Add a phrase. A part is a word, or a class of words or of phrases, perhaps with an ending."""
-        if not parts:
-            self.effects.append(effect)
-            return
-        part, *rest = parts
+    def after(self, part: str, classes: Mapping[str, Sequence[str]]) -> _State:
+        """Return the state after a word, or after any of a class of words or of phrases, perhaps with an ending."""
         if part not in self._by_part:
             self._by_part[part] = _State(is_specific=self.is_specific and not part.startswith("*"))
             name, _, ending = part.removeprefix("{").partition("}")
@@ -128,7 +124,7 @@ class _State:
                     state.following.setdefault(word, []).append(_State())
                     state = state.following[word][-1]
                 state.following.setdefault(last, []).append(self._by_part[part])
-        self._by_part[part].add(rest, classes, effect)
+        return self._by_part[part]
 
 
 class _Table(NamedTuple):
@@ -155,7 +151,10 @@ def _table() -> _Table:
     for kind, roles in (("", data["all kinds"]), *data["kinds"].items()):
         for role, some in roles.items():
             for typed in some:
-                phrases.add(typed.split(), data["words"], _Effect(kind, role))
+                state = phrases
+                for part in typed.split():
+                    state = state.after(part, data["words"])
+                state.effects.append(_Effect(kind, role))
     clausal = frozenset(word for name in _CLAUSES for word in data["words"][name]) | {"and", ":", "#"}
     return _Table(phrases, frozenset(data["fillers"]), frozenset(data["units"]), clausal)
 
