@@ -28,7 +28,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 _MOST_TOKENS = 256  # the length that the model was trained for
 _LONGEST_WORD = 100  # characters
 _MOST_SHOWN = 300  # characters of a sentence
-_ERF = (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
+_ERF = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 _ERF_RATE = 0.3275911
 
 
@@ -152,10 +152,7 @@ def _erf(values: Any) -> Any:
 
     sizes = np.abs(values)
     share = 1 / (1 + _ERF_RATE * sizes)
-    total = 0.0
-    for factor in reversed(_ERF):
-        total = (total + factor) * share
-    return np.sign(values) * (1 - total * np.exp(-(sizes**2)))
+    return np.sign(values) * (1 - share * np.polyval(_ERF, share) * np.exp(-(sizes**2)))
 
 
 def _token_ids(text: str, words: Mapping[str, int]) -> list[int]:
