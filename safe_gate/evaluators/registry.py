@@ -130,7 +130,6 @@ def results_of(part: Any) -> Sequence[Any]:
 
 
 _Schema = dict[str, Any]
-_ANY_OBJECT = {"type": "object"}
 
 
 def extend_schema(name: str, schema: _Schema, added: Sequence[Evaluator]) -> _Schema:
@@ -148,7 +147,7 @@ def _extend_report(schema: _Schema, evaluator: Evaluator) -> None:
     definitions[name] = evaluator.part.schema
     provenance = schema["properties"]["provenance"]["properties"]
     provenance["inputs"]["items"]["properties"]["kind"]["enum"] += [kind.name for kind in evaluator.input.kinds]
-    provenance["policy"]["properties"]["groups"]["properties"][name] = _ANY_OBJECT
+    provenance["policy"]["properties"]["groups"]["properties"][name] = {"type": "object"}
     definitions["rules"]["items"]["properties"]["evaluator"]["enum"].append(name)
     metrics = definitions["metric_name"]["else"]["enum"]
     metrics += [one for one in evaluator.compare.metrics if one not in metrics]
@@ -157,7 +156,7 @@ def _extend_report(schema: _Schema, evaluator: Evaluator) -> None:
     compared["without_baseline"]["items"]["enum"].append(name)
     definitions[f"{name}_comparison"] = comparison = deepcopy(definitions[f"{next(iter(BUILT_IN))}_comparison"])
     changes = comparison["properties"]["changes"]["items"]["properties"]
-    changes["labels"]["items"], changes["before"] = {"type": "string"}, _ANY_OBJECT
+    changes["labels"]["items"], changes["before"] = {"type": "string"}, {"type": "object"}
     definitions["weakened"]["properties"]["findings"]["items"]["properties"]["kind"]["enum"].append(name)
     _extend_waivers(schema, evaluator)
 
