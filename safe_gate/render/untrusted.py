@@ -26,8 +26,6 @@ LONGEST_REASON = 2_000
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Letters and marks that leave no ink, which categories do not show, and two codes that no XML may hold.
 _INKLESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffe\uffff")
-# What every bare address has between its parts: pat@host.example, https://host, www.host (cmark-gfm, autolink.c).
-_SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
 def plain(words: Words, longest: int = LONGEST) -> str:
@@ -200,17 +198,14 @@ def escape_invisible(text: str, longest: int) -> str:
     cut = text if len(text) <= longest else text[:longest] + "…"
     if cut.isascii() and cut.isprintable():
         return cut
-    return "".join(_escape(c) if unicodedata.category(c) in _UNSEEN or c in _INKLESS else c for c in cut)
+    return "".join(
+        c.encode("unicode_escape").decode("ascii") if unicodedata.category(c) in _UNSEEN or c in _INKLESS else c
+        for c in cut
+    )
 
 
 def _entity(char: str) -> str:
     if char.isalnum() or char in " ,'-" or ord(char) > 0x7F:
         return char
+    # What every bare address has between its parts: pat@host.example, https://host, www.host (cmark-gfm, autolink.c).
     return f"{'<wbr>' if char in '.:@' else ''}&#{ord(char)};"
-
-
-def _escape(char: str) -> str:
-    code = ord(char)
-    if char in _SHORT:
-        return _SHORT[char]
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
