@@ -10,7 +10,6 @@ import posixpath
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -26,10 +25,10 @@ from safe_gate.baseline.source import (
     path_in_commit,
 )
 from safe_gate.core.case import Documents
-from safe_gate.evaluators.registry import EVALUATORS, outcomes_of
+from safe_gate.evaluators.registry import EVALUATORS, limits_by_entry, outcomes_of
 from safe_gate.gate import weakening
 from safe_gate.gate.comparison import comparable
-from safe_gate.gate.weakening import WEAKER, Cases, Terms, What, settings_of
+from safe_gate.gate.weakening import WEAKER, Cases, Terms, What
 from safe_gate.inputs import case_files, disk
 from safe_gate.inputs.commit_files import Clone, CommitPath, FilePath, Missing
 from safe_gate.inputs.disk import HERE
@@ -65,7 +64,7 @@ def find_weakened(compared: Baseline | None, past: BaselineRun | None, cases: Ca
         except CannotJudge:
             if run.breaks_on_weakened or is_needed_by_base(snapshots):
                 raise
-    return weakening.section((), None, partial=False, fails=own.options.on_weakened == "fail", texts=True)
+    return Weakened(None, partial=False, on_weakened=own.options.on_weakened, findings=())
 
 
 def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases | None = None) -> Terms:
@@ -76,7 +75,9 @@ def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases 
     if (report := base.report) is not None:  # of cases and rules it has the digests alone
         reported = comparison.reported_terms(report.parts, report.provenance.inputs)
         waivers = [waiver for _, waiver in report.waivers.each()] if report.waivers else ()
-        return Terms(settings_of(report), reported, None, report.provenance.packs_sha256, waivers)
+        policy = limits_by_entry(report.provenance.policy)
+        settings = {name: policy[name] for name in WEAKER if name in policy}
+        return Terms(settings, reported, None, report.provenance.packs_sha256, waivers)
     with base.placing():
         return _terms_of_side(snapshots.without_unmatched(base.root), head, cases)
 
@@ -91,21 +92,21 @@ def weakened_since(
     kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
     if before.settings.get("recordings"):
         before = before._replace(settings={**before.settings, "recordings": _recordings_now(before, head)})
-    found = weakening.section(
-        [
-            *left_out,
-            *_moved_configs(base, run),
-            *_replaced_report(base, kept, run),
-            *weakening.weakenings(before, head),
-        ],
+    findings = [
+        *left_out,
+        *_moved_configs(base, run),
+        *_replaced_report(base, kept, run),
+        *weakening.weakenings(before, head),
+    ]
+    # With the change's own setting alone, a change could approve itself.
+    fails = "fail" in (before.settings.get("on_weakened"), head.settings.get("on_weakened"))
+    return Weakened(
         comparison.describe(base, generated_at),
         partial=before.rules is None or head.rules is None,
-        # With the change's own setting alone, a change could approve itself.
-        fails="fail" in (before.settings.get("on_weakened"), head.settings.get("on_weakened")),
-        texts=run.options.text == "full",
+        on_weakened="fail" if fails else "warn",
+        findings=findings if run.options.text == "full" else [*map(weakening.withheld, findings)],
+        without_baseline=tuple(name for name, cases in head.cases.items() if len(cases) and not before.cases.get(name)),
     )
-    uncompared = tuple(name for name, cases in head.cases.items() if len(cases) and not before.cases.get(name))
-    return replace(found, without_baseline=uncompared)
 
 
 def _recordings_now(before: Terms, head: Terms) -> Mapping[str, Sequence[str]]:

@@ -17,12 +17,11 @@ from typing import Any, NamedTuple
 from safe_gate.core.case import Case, PackFact, Way, leaves_out_more, selects, turned, wanted_and_unwanted
 from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.setting import ALL_ENTRIES
-from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate.stored import without_texts
 from safe_gate.gate.waivers import Waivable
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.report import BaselineFacts, Report, RuleOutcome, Waiver, Weakened, Weakening
+from safe_gate.model.report import RuleOutcome, Waiver, Weakened, Weakening
 
 
 class What(StrEnum):
@@ -408,20 +407,8 @@ def _less(these: Sequence[str], those: Sequence[str]) -> list[str]:
 # --- in the report ------------------------------------------------------------------------------
 
 
-def section(
-    found: Sequence[Weakening], against: BaselineFacts | None, *, partial: bool, fails: bool, texts: bool
-) -> Weakened:
-    """Return the weakenings as a section of the report.
-
-    `against` is the baseline of the comparison, None if there was none. `partial` says that it is a report, which has
-    only limits and digests. Without `texts`, a hash replaces each recorded text.
-    """
-    findings = found if texts else [_withheld(one) for one in found]
-    return Weakened(against, partial, "fail" if fails else "warn", findings)
-
-
-def _withheld(finding: Weakening) -> Weakening:
-    """Return a finding without the recorded texts that a case asks for."""
+def withheld(finding: Weakening) -> Weakening:
+    """Return a finding with hashes for the recorded texts that a case asks for."""
     if finding.kind not in EVALUATORS:
         return finding
     before, after = (
@@ -437,9 +424,3 @@ def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
     ways = len(weakened.findings)
     words = Count(ways, "way in which the gate itself got weaker", "ways in which the gate itself got weaker")
     return (RuleOutcome("on-weakened", "gate", ways, 0, ways == 0, words.against(0)),)
-
-
-def settings_of(report: Report) -> dict[str, Any]:
-    """Return the settings that a report records, by the names of options."""
-    policy = registry.limits_by_entry(report.provenance.policy)
-    return {name: policy[name] for name in WEAKER if name in policy}
