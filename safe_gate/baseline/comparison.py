@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline, RunSides, Snapshots, refuse_narrower_filter
-from safe_gate.core.case import Documents
+from safe_gate.core.case import Documents, turned
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import quote, suggestion
@@ -291,7 +291,8 @@ def _baseline_texts(past: BaselineRun, compared: Comparison, head: Parts) -> dic
     for evaluator, part in parts_of(compared.parts):
         one = past.scores.measured.get(evaluator.name) if past.scores else None
         changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
-        turns = gate.turned_cases(evaluator.name, past.old.parts[evaluator.name], head[evaluator.name])
+        before, after = past.old.parts[evaluator.name], head[evaluator.name]
+        turns = turned((result.id for result in results_of(before)), outcomes_of(evaluator.name, after))
         for result, recorded in zip(one.results, one.texts, strict=True) if one and changed else ():
             if (id_ := turns.get(result.id, result.id)) in changed:
                 texts[evaluator.name, id_] = recorded

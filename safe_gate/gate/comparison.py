@@ -263,11 +263,6 @@ def _compared(
     )
 
 
-def turned_cases(name: str, before: Any, after: Any) -> dict[str, str]:
-    """Return the conversations of an evaluator's part that are `turned` in its part of another run."""
-    return turned((one.id for one in results_of(before)), outcomes_of(name, after))
-
-
 def _change(triple: _Triple, result: Any, guards: Guards) -> Change:
     """Return how a case changed, with the baseline's result. Head's result is in the report already."""
     runs = triple.baseline, triple.today, triple.head
