@@ -11,21 +11,19 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import fields, replace
-from typing import Any, NamedTuple, TypeVar
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from safe_gate.core.jsontext import addend, digest, digest_of_all, digest_of_sum, stand_in
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, parts_of, results_of
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
-from safe_gate.model.report import SCHEMA_VERSION, Compared, Comparison, Digests, Report, Verdict
+from safe_gate.model.report import SCHEMA_VERSION, Comparison, Digests, Report, Verdict
 from safe_gate.model.spool import Spool
 
 Results = Callable[[Iterable[Any]], Iterable[Any]]
 """Makes JSON of results: `listed`, or `streamed` for a writer that takes them one at a time."""
-
-T = TypeVar("T")
 
 
 def listed(results: Iterable[Any]) -> list[Any]:
@@ -38,7 +36,7 @@ def streamed(results: Iterable[Any]) -> Iterator[Any]:
     return map(codec.for_encoder, results)
 
 
-def part_json(part: Any, results: Results = listed) -> dict[str, Any]:
+def part_json(part: Any, results: Results) -> dict[str, Any]:
     """Return an evaluator's part of a report as JSON."""
     own: dict[str, Any] = codec.to_json(replace(part, results=()))
     return {**own, "results": results(part.results)}
@@ -68,8 +66,7 @@ def with_streams(report: JsonObject) -> JsonObject:
 
 def read_report(value: JsonObject) -> Report:
     """Return the report that a JSON object is, which fits the schema."""
-    own = {one.name: value[one.name] for one in fields(Report) if one.name in value}
-    found = codec.from_json(Report, {**own, "parts": {}})
+    found = codec.from_json(Report, {**value, "parts": {}})
     problems = found.problems
     if more := value.get("problem_count", len(problems)) - len(problems):
         problems = (*problems[:-1], replace(problems[-1], count=1 + more))
@@ -84,14 +81,14 @@ def read_result(name: str, value: JsonObject) -> Any:
 
 def _compared(comparison: Comparison) -> Comparison:
     """Return a comparison with the baseline's results of changed cases as values."""
-
-    def read(name: str, part: Compared) -> Compared:
+    parts = {**comparison.parts}
+    for evaluator, part in parts_of(comparison.parts):
+        name = evaluator.name
         changes = [
             one if one.before is None else replace(one, before=read_result(name, one.before)) for one in part.changes
         ]
-        return replace(part, changes=changes)
-
-    return replace(comparison, parts={name: part and read(name, part) for name, part in comparison.parts.items()})
+        parts[name] = replace(part, changes=changes)
+    return replace(comparison, parts=parts)
 
 
 def without_texts(name: str, value: JsonObject) -> dict[str, Any]:
@@ -109,14 +106,13 @@ def without_texts(name: str, value: JsonObject) -> dict[str, Any]:
     return stripped
 
 
-def withheld(name: str, value: T) -> T:
+def withheld(name: str, value: Any) -> Any:
     """Return an evaluator's result, or its part of a report, with a stand-in for every recorded text."""
     if not isinstance(value, EVALUATORS[name].part.kind):
         return codec.from_json(type(value), without_texts(name, codec.to_json(value)))
     part: Any = value
-    bare = codec.from_json(type(value), without_texts(name, codec.to_json(replace(part, results=()))))
-    found: T = replace(bare, results=Spool(withheld(name, one) for one in part.results))  # type: ignore[type-var]
-    return found
+    bare: Any = codec.from_json(type(part), without_texts(name, codec.to_json(replace(part, results=()))))
+    return replace(bare, results=Spool(withheld(name, one) for one in part.results))
 
 
 _OF_THE_RUN = re.compile(
