@@ -16,12 +16,12 @@ from safe_gate.evaluators.registry import parts_of
 from safe_gate.evaluators.replies import naming_sentence
 from safe_gate.gate.comparison import Guards
 from safe_gate.gate.stored import read_report, report_json, with_streams
-from safe_gate.gate.waivers import Waivable, not_waivable_sentence, waivable, why_unfit
+from safe_gate.gate.waivers import NO_REPLY, Waivable, waivable, why_unfit
 from safe_gate.inputs import case_files, checked, disk
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import BaselineFacts, Report, Verdict, Waiver
-from safe_gate.model.results import Table, Untrusted
+from safe_gate.model.results import Phrase, Table, Untrusted
 from safe_gate.render import console
 from safe_gate.render.comparison import NEWLY_FAILING, comparison_section
 from safe_gate.render.untrusted import phrase_line, quote_phrase
@@ -117,7 +117,8 @@ def _waivers(report: Report, target: str, call: Call, signed: dict[str, str]) ->
         raise CannotJudge(*problems)
     if rows := tuple((Untrusted(one.case_id), one.name) for one in new):
         call.effects.out(console.table_text(Table(("Case", "Fails by"), "<<", rows)))
-    sentences = [(f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",), *not_waivable_sentence(lost)]
+    sentences: list[Phrase] = [(f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",)]
+    sentences += naming_sentence(len(lost), "case has", "cases have", NO_REPLY, lost)
     kept = failures & {Waivable.of(one) for one in there if one.expires < today}
     old = sorted({one.case_id for one in kept if not ids or one.case_id in ids})
     words = "an expired waiver, which stays as it is; set a later day in the file"

@@ -12,10 +12,9 @@ from typing import NamedTuple
 
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
-from safe_gate.evaluators.replies import naming_sentence
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Findings, InputFile, Parts, Report, Waiver, Waivers
-from safe_gate.model.results import Failure, Phrase
+from safe_gate.model.results import Failure
 
 
 class Waivable(NamedTuple):
@@ -68,7 +67,8 @@ def failing(parts: Parts) -> set[Waivable]:
     return {one for _, _, by in _failures(parts) for one in by}
 
 
-_NO_REPLY = "no reply, which no waiver excuses; make a new recording"
+NO_REPLY = "no reply, which no waiver excuses; make a new recording"
+"""What is said of a case without a reply."""
 
 
 def waivable(report: Report) -> tuple[set[Waivable], list[str]]:
@@ -80,15 +80,10 @@ def waivable(report: Report) -> tuple[set[Waivable], list[str]]:
     return set[Waivable]().union(*failures), [one for _, one in lost]
 
 
-def not_waivable_sentence(lost: Sequence[str]) -> Iterator[Phrase]:
-    """Yield the sentence on cases without a reply, which no waiver excuses, if there are any."""
-    return naming_sentence(len(lost), "case has", "cases have", _NO_REPLY, lost)
-
-
 def why_unfit(case_id: str, failed: Collection[str], lost: Collection[str]) -> str:
     """Return why no waiver can be for a case, given those that fail unexpectedly and those without a reply."""
     if case_id in lost:
-        return f"has {_NO_REPLY}"
+        return f"has {NO_REPLY}"
     return f"does not name a case that fails unexpectedly{suggestion(case_id, failed)}"
 
 
@@ -113,14 +108,14 @@ def why_unused(unused: Sequence[Waiver], parts: Parts) -> str:
     return ", ".join(f"{one} ({count})" if len(causes) > 1 else one for one, count in causes.items())
 
 
-def waived(found: Findings) -> Mapping[str, tuple[Failure, ...]]:
+def waived(found: Findings) -> Mapping[str, Sequence[Failure]]:
     """Return by evaluator the failing cases of a report whose failures are all waived."""
     applied = {*map(Waivable.of, found.waivers.applied)} if found.waivers else set()
-    failures = dict[str, list[Failure]]()
+    failures: dict[str, list[Failure]] = {name: [] for name in EVALUATORS}
     for name, failure, by in _failures(found.parts) if applied else ():
         if by and by <= applied:
-            failures.setdefault(name, []).append(failure)
-    return {name: tuple(failures.get(name, ())) for name in EVALUATORS}
+            failures[name].append(failure)
+    return failures
 
 
 def waived_ids(found: Findings) -> Mapping[str, frozenset[str]]:
