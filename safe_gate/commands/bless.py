@@ -98,7 +98,7 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
         new = comparison.compared_report(report)._replace(tag=())  # what a filter leaves out is gone
         facts = BaselineFacts(target, commit="", made_at="", age_days=None)
         found = comparison.compare_to(facts, comparison.BaselineRun(old), new, Guards(), "")
-        call.effects.out(console.comparison_text(found, comparison_section(found, report.parts), everything=True))
+        call.effects.out(console.scorecard(comparison_section(found, report.parts), everything=True))
         for _, part in parts_of(found.parts):
             hides = hides or bool(part.cases.removed) or any(one.change == NEWLY_FAILING for one in part.changes)
     needed = "a failed gate, a new failure or a missing case needs --reason"

@@ -89,7 +89,7 @@ def main(call: Call) -> int:
         for table in console.weakened_text(weakened):
             effects.out(table)
         section = comparison_section(found, side.parts)
-        effects.out(console.comparison_text(found, section, everything=call.arguments["verbose"]))
+        effects.out(console.scorecard(section, everything=call.arguments["verbose"]))
         effects.out(console.outcomes_table(outcomes))
     verdict = rules.verdict(outcomes)
     said = found.status if verdict is Verdict.PASS else verdict.value

@@ -15,7 +15,7 @@ from textwrap import wrap
 
 from safe_gate.core.figures import or_last, plural
 from safe_gate.model.problems import Code, Kind, Problem, in_order, kind_of, number
-from safe_gate.model.report import Comparison, Report, RuleOutcome, Weakened
+from safe_gate.model.report import Report, RuleOutcome, Weakened
 from safe_gate.model.results import Section, Severity, Table, Untrusted, Words
 from safe_gate.render.cases import RankedFindings, rank
 from safe_gate.render.comparison import (
@@ -58,21 +58,23 @@ def scorecards(view: ReportView) -> Iterator[str]:
     yield from weakened_text(report.weakened)
     for part in view.parts:
         yield scorecard(part.section, reviews=part.is_broken, rows=MOST_EVIDENCE, way=_REPORT)
-    if report.comparison is not None:
+    if compared:
         shown = {
             (one.case_id.text, one.place)
             for part in view.parts
             for one in part.section.findings
             if one.before and (part.is_broken or one.severity == Severity.FAILING)
         }
-        others = [one for one in compared.findings if (one.case_id.text, one.place) not in shown] if compared else []
-        yield comparison_text(report.comparison, compared and compared._replace(findings=others), way=_REPORT)
+        others = [one for one in compared.findings if (one.case_id.text, one.place) not in shown]
+        yield scorecard(compared._replace(findings=others), way=_REPORT)
+    elif report.comparison:  # with no baseline yet
+        yield "".join(f"{quote_phrase(note)}\n" for note in comparison_notes(report.comparison))
 
 
 def scorecard(
     section: Section, *, everything: bool = False, reviews: bool = False, rows: int = MOST_ROWS, way: str = _VERBOSE
 ) -> str:
-    """Return an evaluator's scorecard: the box, the counts of failures, the cases, the issues, the evidence.
+    """Return the scorecard of an evaluator or a comparison: the box, the counts, the cases, the issues, the evidence.
 
     It shows the evidence of failing cases, or with `reviews` of all cases to look at. The table of cases has at most
     `rows`; `everything` leaves out no case. `way` says how to see what is left out.
@@ -116,15 +118,6 @@ def weakened_text(weakened: Weakened | None) -> Iterator[str]:
     if weakened and (headline := weakened_headline(weakened)):
         rows = _table_lines(weakened_table(weakened.findings), WEAKENED_ROWS, _REPORT)
         yield "\n".join((f"{WEAKENED}{quote_phrase(headline)}", *rows, ""))
-
-
-def comparison_text(
-    comparison: Comparison, section: Section | None, *, everything: bool = False, way: str = _VERBOSE
-) -> str:
-    """Return the comparison with a baseline, its section as a scorecard; without a baseline sentences that say so."""
-    if section is None:
-        return "".join(f"{quote_phrase(note)}\n" for note in comparison_notes(comparison))
-    return scorecard(section, everything=everything, way=way)
 
 
 def rules_text(report: Report) -> str:
