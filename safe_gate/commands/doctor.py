@@ -33,7 +33,7 @@ from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.model.problems import CannotJudge, Code, Problem
 from safe_gate.model.report import Fault, Findings, Stale, Waiver
-from safe_gate.model.results import Untrusted, Words
+from safe_gate.model.results import Table, Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import measure, sides
 from safe_gate.scoring.sides import Snapshot
@@ -73,8 +73,9 @@ def main(call: Call) -> int:
         rows = preview.settings_rows(options.values(), _origins(given.origins))
         names = ("name", "value", "from", "name_there")
         effects.tell("settings", [dict(zip(names, map(_text, row), strict=True)) for row in rows])
-        shown = [row for row in rows if is_whole or row[2] != "default"]
-        effects.out(console.settings_table(shown) if shown else "Nothing is set: every setting has its default.")
+        shown = [(name, value, there or of) for name, value, of, there in rows if is_whole or of != "default"]
+        table = Table(("Setting", "Value", "From"), "<<<", shown)
+        effects.out(console.draw_table(table) if shown else "Nothing is set: every setting has its default.")
         found, problems = _would_read(options, effects)
         if options.mode != "publish":  # which reads no case
             problems = (*reporting.untrusted_checkout(options, effects), *problems)

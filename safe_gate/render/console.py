@@ -149,12 +149,6 @@ def outcomes_table(rules: Sequence[RuleOutcome]) -> str:
     return draw_table(Table(("Rule", "Outcome", "Found"), "<<<", rows))
 
 
-def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
-    """Return the table of settings with their values and sources."""
-    shown = tuple((name, value, there or source) for name, value, source, there in rows)
-    return draw_table(Table(("Setting", "Value", "From"), "<<<", shown))
-
-
 def facts_text(title: str, facts: Sequence[tuple[str, Words]]) -> str:
     """Return a title and the facts below it, one per line with its name."""
     width = max(len(name) for name, _ in facts)
