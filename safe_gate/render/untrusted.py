@@ -77,7 +77,12 @@ def markdown(words: Words, longest: int = LONGEST) -> str:
     if isinstance(words, str):
         return words
     shown = escape_invisible(words.text, longest)
-    return f"<code>{''.join(map(_entity, shown)) or ' '}</code>"
+    return f"<code>{shown.translate(_IN_CODE) or ' '}</code>"
+
+
+_ENTITIES = {code: f"&#{code};" for code in range(0x80) if not (chr(code).isalnum() or chr(code) in " ,'")}
+# What every bare address has between its parts: pat@host.example, https://host, www.host (cmark-gfm, autolink.c).
+_IN_CODE = _ENTITIES | {ord(sign): f"<wbr>&#{ord(sign)};" for sign in ".:@"} | {ord("-"): "-"}
 
 
 def quotation(pieces: Iterable[tuple[Untrusted, bool]]) -> str:
@@ -96,19 +101,13 @@ def quotation(pieces: Iterable[tuple[Untrusted, bool]]) -> str:
 
 def _prose(piece: Untrusted) -> str:
     text = escape_invisible(piece.text, len(piece.text))
-    return "".join(
-        f"<span>{_as_entities(part)}</span>" if place % 2 else _as_entities(part)
-        for place, part in enumerate(_JOINTS.split(text))
-    )
+    parts = (part.translate(_ENTITIES) for part in _JOINTS.split(text))
+    return "".join(f"<span>{part}</span>" if place % 2 else part for place, part in enumerate(parts))
 
 
 # A sign that acts; a full stop, colon or hyphen inside a word; digits after a letter, as in the names of a team's own
 # tracker; what is long enough for the name of a commit, in parts that are not.
 _JOINTS = re.compile(r"([#$%&*+/<=>@\[\\\]^_`{|}~]|[.:-](?!\s)|(?<=[A-Za-z])[0-9]{1,6}|[0-9A-Fa-f]{6}(?=[0-9A-Fa-f]))")
-
-
-def _as_entities(text: str) -> str:
-    return "".join(c if c.isalnum() or c in " ,'" or ord(c) > 0x7F else f"&#{ord(c)};" for c in text)
 
 
 def xml(words: Words) -> str:
@@ -202,10 +201,3 @@ def escape_invisible(text: str, longest: int) -> str:
         c.encode("unicode_escape").decode("ascii") if unicodedata.category(c) in _UNSEEN or c in _INKLESS else c
         for c in cut
     )
-
-
-def _entity(char: str) -> str:
-    if char.isalnum() or char in " ,'-" or ord(char) > 0x7F:
-        return char
-    # What every bare address has between its parts: pat@host.example, https://host, www.host (cmark-gfm, autolink.c).
-    return f"{'<wbr>' if char in '.:@' else ''}&#{ord(char)};"
