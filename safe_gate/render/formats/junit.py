@@ -6,6 +6,7 @@ case holds them and needs no count of all cases before the first.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
@@ -52,14 +53,10 @@ def _suite(
     name: str, package: str, tests: Sequence[_Test], properties: Sequence[tuple[str, str]], file: str = ""
 ) -> str:
     """Return a suite; attributes and texts are escaped here alone."""
-    counts = {
-        "tests": len(tests),
-        **{f"{one}s": sum(test.outcome == one for test in tests) for one in ("failure", "error")},
-        "skipped": sum(test.outcome == "skipped" for test in tests),
-    }
+    of = Counter(test.outcome for test in tests)
+    counts = f'tests="{len(tests)}" failures="{of["failure"]}" errors="{of["error"]}" skipped="{of["skipped"]}"'
     where = f' file="{xml(file)}"' if file else ""
-    counted = "".join(f' {key}="{count}"' for key, count in counts.items())
-    lines = [f'<testsuite name="{xml(name)}" package="{xml(package)}"{counted}{where}>', "<properties>"]
+    lines = [f'<testsuite name="{xml(name)}" package="{xml(package)}" {counts}{where}>', "<properties>"]
     lines += [f'<property name="{xml(key)}" value="{xml(value)}"/>' for key, value in properties]
     lines += ["</properties>", *map(_test, tests), "</testsuite>"]
     return "\n".join(lines) + "\n"
