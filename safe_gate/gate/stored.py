@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -189,12 +189,12 @@ def differences(report: JsonObject, recomputed: JsonObject) -> Iterator[Differen
 def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:
     if first == second:
         return
-    if isinstance(first, Mapping) and isinstance(second, Mapping):
+    if isinstance(first, dict) and isinstance(second, dict):
         for key in [*first, *(key for key in second if key not in first)]:
             step = key.replace("~", "~0").replace("/", "~1")
             yield from _differences(f"{pointer}/{step}", first.get(key, _NOTHING), second.get(key, _NOTHING))
         return
-    if _is_list(first) and _is_list(second):
+    if isinstance(first, list) and isinstance(second, list):
         for index, pair in enumerate(zip(first, second, strict=False)):
             yield from _differences(f"{pointer}/{index}", *pair)
         if len(first) == len(second):
@@ -205,14 +205,10 @@ def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:
 _NOTHING = object()
 
 
-def _is_list(value: Any) -> bool:
-    return isinstance(value, Sequence) and not isinstance(value, str)
-
-
 def _shown(value: Any) -> str:
     """Return a value as JSON, one that holds others by how many: it may be as long as a report."""
     if value is _NOTHING:
         return "nothing"
-    if isinstance(value, Mapping) or _is_list(value):
-        return f"{'a list' if _is_list(value) else 'an object'} of {len(value)}"
+    if isinstance(value, dict | list):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
     return json.dumps(value, ensure_ascii=False)
