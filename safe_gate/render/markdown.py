@@ -180,7 +180,8 @@ def _heading(report: Report, origin: Origin) -> Iterator[str]:
 
 def _problem_lines(problems: Sequence[Problem], rows: int) -> Iterator[str]:
     if rows:
-        yield from table_lines(_first(problems_table(problems), rows), LONGEST_PROBLEM)
+        table = problems_table(problems)
+        yield from table_lines(table._replace(rows=table.rows[:rows]), LONGEST_PROBLEM)
         yield from (*_left_out(number(problems) - rows), "")
     else:
         yield from (f"{plural(number(problems), 'problem')}: see the JSON report.", "")
@@ -338,13 +339,10 @@ def _table(table: Table) -> Iterator[str]:
     yield from (*table_lines(table), "")
 
 
-def _first(table: Table, rows: int) -> Table:
-    return table._replace(rows=table.rows[:rows])
-
-
 def _first_rows(table: Table, rows: int) -> Iterator[str]:
     """Yield the first rows of a table, and how many more there are."""
-    yield from (*table_lines(_first(table, rows)), *_left_out(len(table.rows) - rows), "")
+    first = table._replace(rows=table.rows[:rows])
+    yield from (*table_lines(first), *_left_out(len(table.rows) - rows), "")
 
 
 def _left_out(number: int) -> Iterator[str]:
