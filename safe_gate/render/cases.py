@@ -28,7 +28,7 @@ from safe_gate.model.results import (
     Words,
 )
 from safe_gate.model.spool import Spool
-from safe_gate.render.comparison import NEWLY_FAILING, NEWS, evidence_of, kind_of_change
+from safe_gate.render.comparison import NEW_CASE, NEWLY_FAILING, NEWS, evidence_of, kind_of_change
 
 
 class ShownPart(NamedTuple):
@@ -97,20 +97,20 @@ def _marked(
     """Yield findings that say whether a broken rule counts them, and what is new. A waived case is only to review."""
     counted, named = _counted_severities(broken, evaluator), {name for rule in broken for name in rule.names}
     doubted = {name for rule in broken if rule.rule in _ON_DOUBTS for name in rule.names}
-    news = _news(evaluator, compared)
+    kinds, changes = _kinds(compared), compared.changes if compared else ()
+    evidence = {one.id: tuple(evidence_of(evaluator, one.before)) for one in changes if one.before is not None}
     for finding in findings:
         case_id, severity, what = finding.case_id.text, finding.severity, finding.what
         is_counted = any(severity in counted.get(one, ()) for one in ("", *finding.groups)) and not finding.ends_well
         if case_id in waived:  # rules that ignore waivers name the cases they count
             severity, what, is_counted = Severity.REVIEW, f"{what}, waived", False
-        since, before = news.get(case_id, ("", ()))
         yield finding._replace(
             severity=Severity.FAILING if case_id in doubted else severity,
             what=what,
             breaks=is_counted or case_id in named,
             doubts_break=case_id in doubted,
-            news=since,
-            before=before,
+            news=NEWS.get(kinds.get(case_id, ""), ""),
+            before=evidence.get(case_id, ()),
         )
 
 
@@ -129,19 +129,13 @@ def _counted_severities(broken: Sequence[RuleOutcome], evaluator: Evaluator) -> 
     return counted
 
 
-def _news(evaluator: Evaluator, compared: Compared | None) -> Mapping[str, tuple[str, tuple[Phrase, ...]]]:
-    """Return by case what is new since the baseline, and the evidence there."""
+def _kinds(compared: Compared | None) -> Mapping[str, str]:
+    """Return the kinds of changes since the baseline, new cases among them, by the ids of cases."""
     if compared is None:
         return {}
-    news: dict[str, tuple[str, tuple[Phrase, ...]]] = {one.id: (NEW_CASE, ()) for one in compared.cases.added}
-    for change in compared.changes:
-        before = () if change.before is None else tuple(evidence_of(evaluator, change.before))
-        news[change.id] = NEWS.get(kind_of_change(change), ""), before
-    return news
+    added = dict.fromkeys((one.id for one in compared.cases.added), NEW_CASE)
+    return added | {one.id: kind_of_change(one) for one in compared.changes}
 
-
-NEW_CASE = "new case"
-"""The news of a case that the baseline does not have."""
 
 WHOLE_CASE = "case"
 """The name in place of a metric or check where none is the cause, as for a case without a reply."""
@@ -198,9 +192,7 @@ def shown_cases(report: Report, parts: Iterable[ShownPart]) -> Iterator[ShownCas
     for waiver in report.waivers.applied if report.waivers else ():
         waivers.setdefault((waiver.case_id, waiver.kind), {})[waiver.name] = waiver
     for evaluator, part, section, _ in parts:
-        compared, present = compared_part(report, evaluator.name), evaluator.present
-        changes = {one.id: kind_of_change(one) for one in compared.changes} if compared else {}
-        changes |= {one.id: NEW_CASE for one in compared.cases.added} if compared else {}
+        changes, present = _kinds(compared_part(report, evaluator.name)), evaluator.present
         findings = iter(section.findings)  # those of some cases, in the order of all
         finding = next(findings, None)
         for result in results_of(part):

@@ -29,12 +29,16 @@ from safe_gate.model.results import CaseResult, Finding, Phrase, Section, Severi
 NEWLY_FAILING = "newly failing"
 """The kind, and the news, of a case that newly fails."""
 
+NEW_CASE = "new case"
+"""The news of a case that the baseline does not have."""
+
 FAILS_BY_RULES, _FIXED_BY_RULES = "fails by today's rules", "fixed by today's rules"
 
 NEWS = {
     NEWLY_FAILING: NEWLY_FAILING,
     "still failing": "failing before",
     FAILS_BY_RULES: FAILS_BY_RULES,
+    NEW_CASE: NEW_CASE,
 }
 """How a case to look at is labelled, by the kind of its change."""
 

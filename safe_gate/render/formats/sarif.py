@@ -13,12 +13,12 @@ from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest, line
-from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.evaluators.registry import parts_of
 from safe_gate.model.problems import Place
 from safe_gate.model.report import Verdict
 from safe_gate.model.results import Explanation, Judgement, Severity
-from safe_gate.render.cases import NEW_CASE, WHOLE_CASE, ShownCase, ShownPart, compared_part
-from safe_gate.render.comparison import FAILS_BY_RULES, NEWLY_FAILING
+from safe_gate.render.cases import WHOLE_CASE, ShownCase, ShownPart
+from safe_gate.render.comparison import FAILS_BY_RULES, NEW_CASE, NEWLY_FAILING
 from safe_gate.render.formats import judgement_message
 from safe_gate.render.untrusted import (
     LONGEST_REASON,
@@ -106,11 +106,9 @@ def _first_results(results: Iterator[_Ranked]) -> tuple[list[str], int]:
 
 
 def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_Ranked]:
-    parts = {name: compared_part(view.report, name) for name in EVALUATORS}
     changed = {
-        name: {*part.cases.changed_outputs, *(one.id for one in part.changes if one.scores)}
-        for name, part in parts.items()
-        if part
+        evaluator.name: {*part.cases.changed_outputs, *(one.id for one in part.changes if one.scores)}
+        for evaluator, part in (parts_of(view.report.comparison.parts) if view.report.comparison else ())
     }
     place = count()
     for case in view.cases():
