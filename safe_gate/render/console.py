@@ -57,7 +57,7 @@ def scorecards(view: ReportView) -> Iterator[str]:
     report, compared = view.report, view.comparison
     yield from weakened_text(report.weakened)
     for part in view.parts:
-        yield scorecard(part.section, reviews=part.is_broken, rows=MOST_EVIDENCE, way=_REPORT)
+        yield scorecard(part.section, reviews=part.is_broken, in_run=True)
     if compared:
         shown = {
             (one.case_id.text, one.place)
@@ -66,19 +66,18 @@ def scorecards(view: ReportView) -> Iterator[str]:
             if one.before and (part.is_broken or one.severity == Severity.FAILING)
         }
         others = [one for one in compared.findings if (one.case_id.text, one.place) not in shown]
-        yield scorecard(compared._replace(findings=others), way=_REPORT)
+        yield scorecard(compared._replace(findings=others), in_run=True)
     elif report.comparison:  # with no baseline yet
         yield "".join(f"{quote_phrase(note)}\n" for note in comparison_notes(report.comparison))
 
 
-def scorecard(
-    section: Section, *, everything: bool = False, reviews: bool = False, rows: int = MOST_ROWS, way: str = _VERBOSE
-) -> str:
+def scorecard(section: Section, *, everything: bool = False, reviews: bool = False, in_run: bool = False) -> str:
     """Return the scorecard of an evaluator or a comparison: the box, the counts, the cases, the issues, the evidence.
 
-    It shows the evidence of failing cases, or with `reviews` of all cases to look at. The table of cases has at most
-    `rows`; `everything` leaves out no case. `way` says how to see what is left out.
+    It shows the evidence of failing cases, or with `reviews` of all cases to look at; `everything` leaves out no case.
+    `in_run` the table of cases is shorter, because the JSON report has them all.
     """
+    rows, way = (MOST_EVIDENCE, _REPORT) if in_run else (MOST_ROWS, _VERBOSE)
     wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
     found = rank(wanted, len(section.findings) if everything else MOST_EVIDENCE)
     lines = [*map(quote_phrase, section.notes), *_box(section)]
