@@ -53,7 +53,7 @@ def shown_parts(report: Report) -> Iterator[ShownPart]:
             section = section._replace(headline=words, counts=counts, cases=cases)
         compared = compared_part(report, evaluator.name)
         if waived or broken or compared:
-            disagree = {name for rule in broken if rule.rule.startswith(_ON_LABELS) for name in rule.names}
+            disagree = {name for rule in broken if rule.rule.startswith("min-label-accuracy") for name in rule.names}
             found = with_labels(section.findings, evaluator, part, disagree) if disagree else section.findings
             marked = _marked(found, broken, waived, evaluator, compared)
             section = section._replace(findings=Spool(marked))
@@ -65,9 +65,6 @@ def _waived_row(waived: Set[str], row: tuple[Words, ...]) -> tuple[Words, ...]:
     *others, last = row
     is_waived = isinstance(row[0], Untrusted) and row[0].text in waived and isinstance(last, str)
     return (*others, f"{last} (waived)") if is_waived else row
-
-
-_ON_LABELS = "min-label-accuracy"
 
 
 def with_labels(findings: Iterable[Finding], evaluator: Evaluator, part: Any, ids: Set[str]) -> Iterator[Finding]:
