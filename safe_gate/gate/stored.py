@@ -190,7 +190,7 @@ def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:
     if first == second:
         return
     if isinstance(first, dict) and isinstance(second, dict):
-        for key in [*first, *(key for key in second if key not in first)]:
+        for key in first | second:
             step = key.replace("~", "~0").replace("/", "~1")
             yield from _differences(f"{pointer}/{step}", first.get(key, _NOTHING), second.get(key, _NOTHING))
         return
