@@ -87,28 +87,24 @@ def sample_to_line(
     is_ours = "checks" in kept or is_labelled
     said = found.user if isinstance(found.user, str) else json.dumps(found.user)
     tags = dict.fromkeys((*request.tags, *sample.tags, *find_tags(record.value, mapping.get("tags", ""))))
-
-    def line() -> JsonObject:
-        checks = one if isinstance(one := kept.get("checks"), list) else ()
-        others = {name: one for name, one in kept.items() if name != "checks" or one is not checks}
-        return makes.line(
-            Exchange(
-                id=shorten_id(id_),
-                stand_in=f"user-{_digest(said)}",
-                message=found.user,
-                reply=parse_embedded_json(found.reply) if makes.is_parsed else found.reply,
-                tags=tuple(tags),
-                checks=request.checks or checks,
-                extra={**others, **sample.extra},
-            )
+    checks = one if isinstance(one := kept.get("checks"), list) else ()
+    others = {name: one for name, one in kept.items() if name != "checks" or one is not checks}
+    entry = makes.line(
+        Exchange(
+            id=shorten_id(id_),
+            stand_in=f"user-{_digest(said)}",
+            message=found.user,
+            reply=parse_embedded_json(found.reply) if makes.is_parsed else found.reply,
+            tags=tuple(tags),
+            checks=request.checks or checks,
+            extra={**others, **sample.extra},
         )
-
-    entry = line()
+    )
     if kept and not is_ours:
         faulty = {str(one.path[0]) for one in checked.load_schema(makes.kind).faults(entry) if one.path}
-        for other in faulty & kept.keys() & (OF_OTHERS - {LABELS} if has_labels else OF_OTHERS):
-            del kept[other]
-        entry = line()
+        strange = faulty & kept.keys() & (OF_OTHERS - {LABELS} if has_labels else OF_OTHERS)
+        kept = {name: one for name, one in kept.items() if name not in strange}
+        entry = {name: one for name, one in entry.items() if name not in strange}
     _check_line(entry, found.reply, bool(kept), request)
     unused = (field_words(key) for key, one in fields.items() if key not in kept and has_value(one))
     return entry, [*found.left_out, *unused, *unused_beside(record.value, mapping.values(), sample.used)]
