@@ -66,9 +66,9 @@ def _find_pair(value: Iterable[str]) -> tuple[str, str] | None:
     return next(((spelt[user], spelt[reply]) for user, reply in _PAIRS if {user, reply} <= spelt.keys()), None)
 
 
-def has_known_fields(value: Any) -> bool:
+def has_known_fields(value: dict[str, Any]) -> bool:
     """Return whether an object has a known pair of fields, or the fields of an evaluator's output."""
-    return isinstance(value, dict) and (_find_pair(value) is not None or _is_output(value))
+    return _find_pair(value) is not None or _is_output(value)
 
 
 def find_id(value: dict[str, Any], names: Sequence[str], path: str = "") -> str:
@@ -166,10 +166,9 @@ def _key(name: str, value: Collection[str]) -> str | None:
     return alike[0] if len(alike) == 1 else None
 
 
-def top_fields(paths: Iterable[str], names: Iterable[str]) -> set[str]:
+def top_fields(paths: Iterable[str], names: Collection[str]) -> set[str]:
     """Return the fields at the top of an object that paths lead into."""
-    keys = list(names)
-    return {key for path in paths for one in (path, re.split(r"[.\[]", path)[0]) if (key := _key(one, keys))}
+    return {key for path in paths for one in (path, re.split(r"[.\[]", path)[0]) if (key := _key(one, names))}
 
 
 def refuse_columns(names: Sequence[str], mapping: Mapping[str, str], keeps: Set[str]) -> None:
