@@ -127,7 +127,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         if kind == "waivers":
             checked.read_waivers(path)
         elif kind == "shard":
-            addons.scale.shards.read_shard(path)
+            addons.scale.shards.read_shard(Path(path))
         elif kind != "config":
             checked.read_document(Path(path), kind)
         else:

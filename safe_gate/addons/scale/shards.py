@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
-from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
+from safe_gate.core.validate import LONGEST_QUOTE, masked, quote
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_result
@@ -172,7 +172,7 @@ def read_shards(patterns: Sequence[str]) -> Shards:
     contents: dict[str, ShardContent] = {}
     for path in paths:
         try:
-            contents[disk.display_path(path)] = read_shard(str(path))
+            contents[disk.display_path(path)] = read_shard(path)
         except CannotJudge as error:
             problems += error.problems
     if problems := problems or [*_incomplete_problems(contents)] or [*_uncounted(contents)]:
@@ -186,9 +186,7 @@ def read_shards(patterns: Sequence[str]) -> Shards:
 
 def _uncounted(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
     """Yield a problem for each evaluator whose shards report fewer cases than they have results."""
-    held = Counter[str]()
-    for content in contents.values():
-        held.update({name: len(own) for name, own in content.results.items()})
+    held = Counter(name for content in contents.values() for name, own in content.results.items() for _ in own)
     for name, content in contents.items():
         for evaluator, cases in content.cases.items():
             if cases < held[evaluator]:
@@ -197,27 +195,24 @@ def _uncounted(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
                 yield Problem(Place(name), words, "", f"shard.cases.{evaluator}")
 
 
-def read_shard(path: str) -> ShardContent:
+def read_shard(path: Path) -> ShardContent:
     """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
     try:
-        found: JsonObject = checked.read_document(Path(path), "shard")
+        found: JsonObject = checked.read_document(path, "shard")
     except CannotJudge as error:
-        raise CannotJudge(*_unfinished(Path(path)) or error.problems) from None
-    place, report = Place(disk.display_path(Path(path))), checked.load_schema("report")
+        raise CannotJudge(*_unfinished(path) or error.problems) from None
+    place, report = Place(disk.display_path(path)), checked.load_schema("report")
     if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))
-    parts: dict[str, tuple[str, ...]] = {
-        one.name: ("$defs", one.name, "properties", "results") for one, _ in parts_of(found)
-    }
-    parts["provenance"] = "properties", "provenance"
-    faults = [
-        Fault((name, *fault.path), fault.message, fault.text_free)
-        for name, keys in parts.items()
-        for fault in report.part(*keys).faults(found[name])
-    ]
-    if faults:
-        raise CannotJudge(*(Problem(place, fault.message, "", fault.field, fault.text_free) for fault in faults))
+    parts = {one.name: report.part("$defs", one.name, "properties", "results") for one, _ in parts_of(found)}
+    parts["provenance"] = report.part("properties", "provenance")
+    if problems := [
+        Problem(place, fault.message, "", fault._replace(path=(name, *fault.path)).field, fault.text_free)
+        for name, schema in parts.items()
+        for fault in schema.faults(found[name])
+    ]:
+        raise CannotJudge(*problems)
     try:
         content = ShardContent.from_json(found)
     except CannotJudge as error:
