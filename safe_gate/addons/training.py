@@ -136,12 +136,10 @@ def _marked_tokens(sentence: Sequence[str], marks: Sequence[Sequence[str]]) -> l
 
 def _clause_bounds(sentence: Sequence[str]) -> Iterator[tuple[int, int]]:
     """Yield the first token of each clause and the one after its last."""
-    start = 0
-    for at, word in enumerate([*sentence, "\n"]):
-        if word in BOUNDARY:
-            if at > start:
-                yield start, at
-            start = at + 1
+    for is_between, some in groupby(range(len(sentence)), lambda at: sentence[at] in BOUNDARY):
+        if not is_between:
+            places = [*some]
+            yield places[0], places[-1] + 1
 
 
 def _learn_group(group: str, clauses: Sequence[_Clause], names: Mapping[str, str]) -> Iterator[LearnedPhrase]:
