@@ -75,13 +75,10 @@ def read_lines(data: bytes, *, is_import: bool = False) -> Iterator[str | NotRea
     with pyarrow.ipc.open_stream(data) as stream:
         for batch in stream:
             for index in range(batch.num_rows):
-                try:
-                    yield _line(batch, index, is_import=is_import)
-                except NotReadable as error:
-                    yield error
+                yield _line(batch, index, is_import=is_import)
 
 
-def _line(batch: pyarrow.RecordBatch, index: int, *, is_import: bool) -> str:
+def _line(batch: pyarrow.RecordBatch, index: int, *, is_import: bool) -> str | NotReadable:
     import pyarrow
 
     # Text that is not UTF-8 or a date beyond the calendar, a value of another kind, two entries of one name.
@@ -94,7 +91,7 @@ def _line(batch: pyarrow.RecordBatch, index: int, *, is_import: bool) -> str:
                 text = json.dumps(value, default=(lambda _: math.nan) if is_import else None)
                 pairs.append(f"{json.dumps(field.name)}:{text}")
         except unsayable as error:
-            raise NotReadable(f"{field.name}: {reason(error)}") from None
+            return NotReadable(f"{field.name}: {reason(error)}")
     # Joined, not a dictionary: whoever parses the line sees both of two columns with one name.
     return "{" + ",".join(pairs) + "}"
 
