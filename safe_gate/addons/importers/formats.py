@@ -172,16 +172,12 @@ def _read_trl(record: Record, _: Seen) -> Iterator[Sample | RefusedRecord]:
 # --- calls that a tool recorded -------------------------------------------------------------------
 
 
-def _call(given: str, answered: str, *used: str) -> Reader:
-    """Return a reader of the input and the output of a model or an application, in any form."""
-
-    def read(record: Record, seen: Seen) -> Iterator[Sample]:
-        value = record.value if record.shape == "json" else _decode_cells(record.value, seen)
-        asked = prompt_of(value.get(given))
-        for said in replies_of(value.get(answered)):
-            yield Sample(asked, said, [given, answered, *used])
-
-    return read
+def _read_call(record: Record, seen: Seen, given: str, answered: str, *used: str) -> Iterator[Sample]:
+    """Yield each output of a model or an application with its input, both in any form."""
+    value = record.value if record.shape == "json" else _decode_cells(record.value, seen)
+    asked = prompt_of(value.get(given))
+    for said in replies_of(value.get(answered)):
+        yield Sample(asked, said, [given, answered, *used])
 
 
 _CONTROL = re.compile(r"[\x00-\x1f]")
@@ -215,7 +211,7 @@ def _read_langfuse(record: Record, seen: Seen) -> Iterable[Outcome]:
         raise RefusedRecord(f"is an error: {str(words)[:80]}")
     if value.get("output") in (None, ""):  # an output that is not set is exported as an empty text
         raise RefusedRecord("has no reply: its output is not set")
-    return _call("input", "output", "type", "level")(record, seen)
+    return _read_call(record, seen, "input", "output", "type", "level")
 
 
 def _read_deepeval(record: Record, seen: Seen) -> Iterable[Outcome]:
@@ -422,7 +418,7 @@ _OF_TOOLS = (
     Format(
         "langsmith",
         "a LangSmith export",
-        _call("inputs", "outputs", "run_type"),
+        lambda record, seen: _read_call(record, seen, "inputs", "outputs", "run_type"),
         keys=("inputs outputs",),
         only=("run_type", "llm", "runs that are not of type llm"),
     ),
