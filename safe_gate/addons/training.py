@@ -12,6 +12,7 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from hashlib import sha256
 from itertools import compress, groupby
 from typing import Any, NamedTuple
@@ -216,12 +217,6 @@ class Gain:
         """The number of labels that agree with the learned rules."""
         return self.before + self.corrected - self.spoiled
 
-    @property
-    def is_beyond_chance(self) -> bool:
-        """Whether more labels are corrected than spoiled, by the 95 % Wilson interval of the share."""
-        changed = self.corrected + self.spoiled
-        return changed > 0 and wilson(self.corrected, changed)[0] > 0.5
-
 
 def split_cases(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
     """Return the cases in parts, each to be left out once.
@@ -316,16 +311,9 @@ def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
         raise CannotJudge.at("profile", words, Code.INVALID_SETTING)
     teams = packs.packs_in_recipe(recipe)
     today = packs.select_packs(teams, settings["rules_off"])
-    table = packs.stored_table()
-
-    def ready(some: Sequence[packs.Pack]) -> Rules:
-        return packs.make_rules(some, own=teams, table=table)
-
+    ready = partial(packs.make_rules, own=teams, table=packs.stored_table())
     rules = ready(today)
-
-    def learned(some: Sequence[Case]) -> list[LearnedPhrase]:
-        return learn_rows(some, rules, packs.word_classes(), _TAUGHT)
-
+    learned = partial(learn_rows, today=rules, classes=packs.word_classes(), groups=_TAUGHT)
     found = learned(cases)
     made = list(rows_to_packs(found))
     taken = {pack["pack"] for pack in today}
@@ -378,11 +366,12 @@ def _gain_row(gain: Gain) -> tuple[str, ...]:
 
 
 def _is_worthwhile(gain: Gain) -> str:
-    """Return whether a gain is worth anything.
+    """Return whether more labels are corrected than spoiled, beyond chance by the 95 % Wilson interval of the share.
 
     >>> _is_worthwhile(Gain("topic_pivot", labels=10, before=8, corrected=1, spoiled=1))
     'no gain: do not use these rules'
     """
     if gain.after <= gain.before:
         return "no gain: do not use these rules"
-    return "gain beyond chance" if gain.is_beyond_chance else "may be chance: label more cases"
+    is_beyond_chance = wilson(gain.corrected, gain.corrected + gain.spoiled)[0] > 0.5
+    return "gain beyond chance" if is_beyond_chance else "may be chance: label more cases"
