@@ -11,7 +11,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -96,30 +95,30 @@ class ShardContent(NamedTuple):
         }
 
     @classmethod
-    def from_json(cls, value: JsonObject) -> ShardContent:
-        """Return the content of a shard's file that fits the schema."""
+    def from_json(cls, path: str, value: JsonObject) -> ShardContent:
+        """Return the content of a shard's file that fits the schema. Raises CannotJudge, as `_check_result` does."""
         shard = value["shard"]
         return cls(
             Shard(shard["index"], shard["of"]),
             shard["cases"],
-            {one.name: [_check_result(one.name, result) for result in found] for one, found in parts_of(value)},
+            {one.name: [_check_result(path, one.name, result) for result in found] for one, found in parts_of(value)},
             codec.from_json(Provenance, value["provenance"]),
         )
 
 
-def _check_result(name: str, value: JsonObject) -> Any:
+def _check_result(path: str, name: str, value: JsonObject) -> Any:
     """Return a result. Raises CannotJudge if what follows from its evidence, such as a score, contradicts it."""
     result = read_result(name, value)
     if first := next(stored.differences({"": value}, {"": codec.to_json(result)}), None):
-        raise CannotJudge(_contradiction("", result.id, first))
+        raise CannotJudge(_contradiction(path, result.id, first))
     return result
 
 
-def _contradiction(name: str, case_id: str, first: stored.Difference) -> Problem:
+def _contradiction(path: str, case_id: str, first: stored.Difference) -> Problem:
     given, advice = "its evidence and its case give", "the shard was changed, so run it again"
     words = f"is {first.first}, but {given} {first.second}; {advice}"
     field = first.pointer.strip("/").replace("/", ".")
-    return Problem(Place(name), words, case_id, field, text_free=f"is not what {given}; {advice}")
+    return Problem(Place(path), words, case_id, field, text_free=f"is not what {given}; {advice}")
 
 
 @record
@@ -213,10 +212,7 @@ def read_shard(path: Path) -> ShardContent:
         for fault in schema.faults(found[name])
     ]:
         raise CannotJudge(*problems)
-    try:
-        content = ShardContent.from_json(found)
-    except CannotJudge as error:
-        raise CannotJudge(*(replace(one, place=place) for one in error.problems)) from None
+    content = ShardContent.from_json(place.path, found)
     words = f"has a result here, but belongs to another shard than {content.shard.index} of {content.shard.of}"
     every = ((name, one.id) for name, own in content.results.items() for one in own)
     if strange := [id_ for name, id_ in every if not content.shard.contains(name, id_)]:
