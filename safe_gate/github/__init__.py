@@ -14,11 +14,13 @@ import os
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from enum import StrEnum
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from threading import Thread
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from safe_gate.core.jsontext import parse, value_at
 from safe_gate.model.problems import CannotJudge, Code
@@ -314,6 +316,28 @@ def time_of(environ: Mapping[str, str]) -> str:
         words = f"is {epoch[:40]!r}; expected whole seconds from 1970 to 9999"
         raise CannotJudge.at("SOURCE_DATE_EPOCH", words, Code.INVALID_SETTING)
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch) if epoch else None))
+
+
+Given = TypeVar("Given")
+
+
+def within(seconds: float, action: Callable[[], Given]) -> Given:
+    """Return what an action returns, or raise what it raises. Raises TimeoutError if it takes longer than `seconds`.
+
+    An action that takes longer goes on in its thread unheard, and does not keep the process from ending.
+    """
+    if seconds <= 0:
+        raise TimeoutError
+    outcome: Future[Given] = Future()
+
+    def act() -> None:
+        try:
+            outcome.set_result(action())
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            outcome.set_exception(error)
+
+    Thread(target=act, daemon=True).start()
+    return outcome.result(timeout=seconds)
 
 
 @lru_cache(maxsize=2)

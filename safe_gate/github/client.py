@@ -20,8 +20,7 @@ import requests
 from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema
 from urllib3.exceptions import HTTPError, LocationValueError, ReadTimeoutError
 
-from safe_gate.core.deadline import within
-from safe_gate.github import ApiError, Refusal
+from safe_gate.github import ApiError, Refusal, within
 
 _MOST_PAGES = 100  # of 100 comments each: a server whose pages never end must not hold the job
 _MOST_REDIRECTS = 3

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.deadline import Given, within
+from safe_gate.github import Given, within
 
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 DRIPS = {  # what comes at once, then what comes again and again

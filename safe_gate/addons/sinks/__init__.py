@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from safe_gate.addons.sinks.events import Event, Run, cloud_events, report_events
-from safe_gate.core.deadline import within
 from safe_gate.core.jsontext import line
+from safe_gate.github import within
 from safe_gate.inputs import disk
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Report

@@ -148,8 +148,9 @@ def _notes(part: Part) -> Iterator[Phrase]:
     disguised = (case.id for case in results if case.disguised_letters)
     yield from naming_sentence(summary.disguised, "reply has", "replies have", _DISGUISED, disguised)
     if count := summary.not_english:
-        is_judged = any(case.checks[name].applicable for case in results for name in case.unread_checks)
-        words = "not in English, which the checks cannot read" + "; profile spec judges them anyway" * is_judged
+        words = "not in English, which the checks cannot read"
+        if any(case.checks[name].applicable for case in results for name in case.unread_checks):
+            words += "; profile spec judges them anyway"
         foreign = (case.id for case in results if case.unread_checks)
         yield from naming_sentence(count, "case is", "cases are", words, foreign)
     ran = _ran(summary)

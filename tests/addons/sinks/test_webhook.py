@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from safe_gate.addons import sinks
-from safe_gate.core.deadline import Given, within
+from safe_gate.github import Given, within
 from tests.support.cases import Patch, SafeGate, short_turn, write_cases
 from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
 from tests.support.events_sent import PATH, SECRET, in_file, run, to, warnings
