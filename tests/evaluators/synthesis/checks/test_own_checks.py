@@ -263,6 +263,16 @@ def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -
         assert weakened(safe_gate, changed) == found
 
 
+def test_a_definition_without_rules_is_compared_with_its_base(safe_gate: SafeGate) -> None:
+    def defined(against: list[str]) -> dict[str, Any]:
+        return pack(group=None, field=None, rules=None, defines={"against": against, "decides": "none_against"})
+
+    write_packs(defined(["guarantee", "mind_reading"]))
+    write_cases(Path("c.jsonl"), shop("one", NONE))
+    commit_here()
+    assert weakened(safe_gate, defined(["guarantee"])) == [(f"{CHECK} against mind_reading", "dropped")]
+
+
 def test_a_rule_of_a_group_that_cancels_what_another_rule_finds_weakens_the_gate(safe_gate: SafeGate) -> None:
     write_json("safe-gate.config.json", {"synthesis-cases": ["c.jsonl"], "rules": ["rules/*.json"]})
     write_cases(Path("c.jsonl"), turn("one"))
