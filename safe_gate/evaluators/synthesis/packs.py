@@ -308,8 +308,9 @@ def _pack_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
     for file, pack in zip(own, _packs_of(own), strict=True):
         ids: list[tuple[str, tuple[str | int, ...]]] = [(pack["pack"], ("pack",))]
         ids += [(rule["id"], ("rules", index, "id")) for index, rule in enumerate(pack["rules"])]
-        ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
-        named.add(pack["check"])
+        if "defines" in pack and pack["check"] not in named:  # two that define it are a problem of their own
+            ids.append((pack["check"], ("check",)))
+            named.add(pack["check"])
         begins = f"{pack['pack']}/"
         for one, path in ids:
             place = file.place(*path)

@@ -112,6 +112,7 @@ MISSPELT = rule("acme-discount", "percent off", "percent off", only_if={"vulnera
         ([pack(rules=None)], "rules: is missing; expected a list of 1 to 8000 rules"),
         ([pack(group=None, rules=None, defines=None)], "group: is missing; expected a group of clauses"),
         ([pack("acme", rules=[TAKEN])], "is the id of another rule, pack or check"),
+        ([pack("acme", defines=None, rules=[TAKEN]), pack("acme-z")], "is the id of another rule, pack or check"),
         ([pack(check="topic_pivot", group="frame", defines=None, rules=[FRAMING])], 'only_if: "acknowledgment" is a group of replies; a frame asks only'),
         ([pack(), pack("acme-more", group="discuont", defines=None)], 'acme-more: group: "discuont" is a group that no definition names (did you mean "discount"?); add it to `defines` of acme/no-discounts'),
         ([decided(not_in=["asked_text"], against=DISCOUNT)], "defines.not_in: does nothing without applies; remove it, or add applies"),
