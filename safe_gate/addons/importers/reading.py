@@ -189,7 +189,7 @@ def _outcomes(
         if isinstance(record, RefusedRecord):
             yield record.record, "", record
             continue
-        if record.is_header and not format_.ending:
+        if record.is_header and not format_.ending and isinstance(record.value, dict):
             yield from ((record, "", fault) for fault in _faults_of_page(record.value, pages))
             continue
         try:

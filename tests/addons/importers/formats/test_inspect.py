@@ -154,6 +154,12 @@ def test_a_log_of_a_run_that_broke_off_has_one_problem(safe_gate: SafeGate) -> N
         assert "1 problem;" in err
 
 
+@pytest.mark.parametrize("files", [{}, {"samples/1_epoch_1.json": {"messages": TURNS}}])
+def test_a_header_that_is_no_object_is_refused_in_any_format(safe_gate: SafeGate, files: dict[str, Any]) -> None:
+    archive({"header.json": [], **files})
+    assert "log.eval: in header.json: is not an object" in refusal(safe_gate, "log.eval", "--from", "messages")
+
+
 def test_an_archive_that_expands_too_far_is_refused(safe_gate: SafeGate) -> None:
     with (
         zipfile.ZipFile("log.eval", "w", zipfile.ZIP_DEFLATED) as archive,
