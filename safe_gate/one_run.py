@@ -48,7 +48,7 @@ def run(
     """
     reports = reports_of(options)
     try:
-        judged = judge(options, effects, options_at, merged, partial(begin, options, effects, reports))
+        judged = judge(options, effects, options_at, merged, begin=partial(begin, options, effects, reports))
     except OverwriteError as error:
         judged = without_verdict(error.problems, options, effects)
         reports = {path: draw for path, draw in reports.items() if path not in error.paths}
@@ -56,7 +56,7 @@ def run(
 
 
 def judge(
-    options: Settings, effects: Effects, options_at: OptionsAt, merged: addons.scale.Shards | None, begin: Begin
+    options: Settings, effects: Effects, options_at: OptionsAt, merged: addons.scale.Shards | None, *, begin: Begin
 ) -> Judged:
     """Return the report of a run under these options; nothing is shown or written.
 

@@ -101,7 +101,7 @@ class Call(NamedTuple):
         """Return the settings of the command line. Raises CannotJudge.
 
         It warns of a config file in a parent folder, which is not read: by an annotation if the command reports to
-        GitHub and runs there.
+        GitHub and runs there, otherwise on standard error.
         """
         options = reading.resolve(given or self.given())
         if not options.config and (warning := checked.parent_config_warning()):
@@ -365,7 +365,7 @@ def _parser(name: str, command: Command, *, is_whole: bool) -> _Parser:
     taken = [setting for setting in settings() if setting.flags_of(name)]
     hidden = [] if is_whole or len(taken) <= _MOST_SHOWN else [one for one in taken if not one.is_usual]
     own = [facts for word, facts in command.arguments.items() if not word.startswith("-")]
-    usage = [_USAGES[facts.get("nargs", "")].format(facts["metavar"]) for facts in own]
+    usage = [_USAGES.get(facts.get("nargs", ""), "{}").format(facts["metavar"]) for facts in own]
     parser = _Parser(
         prog=f"safe-gate {name}",
         usage=" ".join((f"safe-gate {name}", *usage, "[FLAG ...]")),

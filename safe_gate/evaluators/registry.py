@@ -225,8 +225,8 @@ def limits_by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
         if not setting:
             others[name] = limit
         elif limit is not None:
-            entry = name.removeprefix(setting).removeprefix("_")
-            found[setting][entry or _general_entries()[setting]] = limit
+            entry = _general_entries()[setting] if name == setting else name.removeprefix(f"{setting}_")
+            found[setting][entry] = limit
     return others | found
 
 

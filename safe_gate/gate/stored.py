@@ -12,7 +12,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from safe_gate.core.jsontext import addend, digest, digest_of_all, digest_of_sum, stand_in
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, parts_of, results_of
@@ -21,6 +21,8 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
 from safe_gate.model.report import SCHEMA_VERSION, Comparison, Digests, Report, Verdict
 from safe_gate.model.spool import Spool
+
+T = TypeVar("T")
 
 Results = Callable[[Iterable[Any]], Iterable[Any]]
 """Makes JSON of results: `listed`, or `streamed` for a writer that takes them one at a time."""
@@ -106,13 +108,14 @@ def without_texts(name: str, value: JsonObject) -> dict[str, Any]:
     return stripped
 
 
-def withheld(name: str, value: Any) -> Any:
+def withheld(name: str, value: T) -> T:
     """Return an evaluator's result, or its part of a report, with a stand-in for every recorded text."""
     if not isinstance(value, EVALUATORS[name].part.kind):
         return codec.from_json(type(value), without_texts(name, codec.to_json(value)))
     part: Any = value
-    bare: Any = codec.from_json(type(part), without_texts(name, codec.to_json(replace(part, results=()))))
-    return replace(bare, results=Spool(withheld(name, one) for one in part.results))
+    bare = codec.from_json(type(value), without_texts(name, codec.to_json(replace(part, results=()))))
+    found: T = replace(bare, results=Spool(withheld(name, one) for one in part.results))  # type: ignore[type-var]
+    return found
 
 
 _OF_THE_RUN = re.compile(

@@ -97,7 +97,7 @@ class Repository(Protocol):
 
 
 def unavailable(what: str, words: str) -> CannotJudge:
-    """Return the refusal of a baseline, or of a path in one."""
+    """Return the refusal of a baseline, of a path in one, or of a setting that needs one."""
     return CannotJudge(Problem(Place(what), words, code=Code.BASE_UNAVAILABLE))
 
 

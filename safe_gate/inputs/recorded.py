@@ -195,7 +195,8 @@ def _line_parts(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds
         length += len(line)
         if len(block) == size or length >= PART_BYTES:
             yield FilePart(name, first, b"".join(block), bounds)
-            first, block, length = first + len(block), [], 0
+            first += len(block)
+            block, length = [], 0
     if block:
         yield FilePart(name, first, b"".join(block), bounds)
 

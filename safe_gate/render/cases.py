@@ -53,6 +53,7 @@ def shown_parts(report: Report) -> Iterator[ShownPart]:
             section = section._replace(headline=words, counts=counts, cases=cases)
         compared = compared_part(report, evaluator.name)
         if waived or broken or compared:
+            # The name of the rule, or that of one for a tag or a check.
             disagree = {name for rule in broken if rule.rule.startswith("min-label-accuracy") for name in rule.names}
             found = with_labels(section.findings, evaluator, part, disagree) if disagree else section.findings
             marked = _marked(found, broken, waived, evaluator, compared)

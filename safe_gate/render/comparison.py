@@ -30,7 +30,7 @@ NEWLY_FAILING = "newly failing"
 """The kind, and the news, of a case that newly fails."""
 
 NEW_CASE = "new case"
-"""The news of a case that the baseline does not have."""
+"""The kind, and the news, of a case that the baseline does not have."""
 
 FAILS_BY_RULES, _FIXED_BY_RULES = "fails by today's rules", "fixed by today's rules"
 

@@ -75,7 +75,7 @@ def scorecard(section: Section, *, everything: bool = False, reviews: bool = Fal
     """Return the scorecard of an evaluator or a comparison: the box, the counts, the cases, the issues, the evidence.
 
     It shows the evidence of failing cases, or with `reviews` of all cases to look at; `everything` leaves out no case.
-    `in_run` the table of cases is shorter, because the JSON report has them all.
+    With `in_run` the table of cases is shorter, because the JSON report has them all.
     """
     rows, way = (MOST_EVIDENCE, _REPORT) if in_run else (MOST_ROWS, _VERBOSE)
     wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
-from safe_gate.core.validate import LONGEST_QUOTE, masked, quote
+from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_result
@@ -206,12 +206,13 @@ def read_shard(path: Path) -> ShardContent:
         raise CannotJudge(Problem(place, words, "", "tool.version"))
     parts = {one.name: report.part("$defs", one.name, "properties", "results") for one, _ in parts_of(found)}
     parts["provenance"] = report.part("properties", "provenance")
-    if problems := [
-        Problem(place, fault.message, "", fault._replace(path=(name, *fault.path)).field, fault.text_free)
+    faults = [
+        Fault((name, *fault.path), fault.message, fault.text_free)
         for name, schema in parts.items()
         for fault in schema.faults(found[name])
-    ]:
-        raise CannotJudge(*problems)
+    ]
+    if faults:
+        raise CannotJudge(*(Problem(place, fault.message, "", fault.field, fault.text_free) for fault in faults))
     content = ShardContent.from_json(place.path, found)
     words = f"has a result here, but belongs to another shard than {content.shard.index} of {content.shard.of}"
     every = ((name, one.id) for name, own in content.results.items() for one in own)

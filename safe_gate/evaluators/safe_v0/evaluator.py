@@ -211,8 +211,10 @@ class SafeV0(Evaluator):
         outputs_kind="safe-output",
         folder="safe_test_dir",
         kinds=(
-            FileKind("safe-batch", "a SAFE v0 batch", frozenset({"test_cases"}), frozenset({"test_cases"})),
-            FileKind("safe-output", "a file of recorded outputs", frozenset({"test_id"}), frozenset({"test_id"})),
+            FileKind("safe-batch", "a SAFE v0 batch", hints=frozenset({"test_cases"}), own=frozenset({"test_cases"})),
+            FileKind(
+                "safe-output", "a file of recorded outputs", hints=frozenset({"test_id"}), own=frozenset({"test_id"})
+            ),
         ),
         id_key="test_id",
         reads=("output", "expectations"),

@@ -217,7 +217,8 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     **{group: (check, field) for check, data in SHIPPED.items() for group, field in data["groups"].items()},
     **dict.fromkeys((*ASKED, "asked_mind", "light", "personal", TOLD_MIND), ("message", "user")),
 }
-"""The check and the field of each group of hits. "message" stands for groups that say what kind of message it is."""
+"""The check and the field of each group of hits. "message" stands for groups that serve no check, and say what
+kind of message it is."""
 
 IN_FAVOUR = frozenset(group for data in SHIPPED.values() for group in data.get("for", ()))
 """The groups whose hits speak for a reply."""

@@ -162,20 +162,20 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
     if "messages" not in value:
         yield case
         return
-    turns = value.get("turns", settings["turns"])
+    judges_all = value.get("turns", settings["turns"]) == "all"
     others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], (*case.checks, WORDING)))
     talks = find_talks(value, settings["context"])
-    for talk in talks if turns == "all" else deque(talks, maxlen=1):
+    for talk in talks if judges_all else deque(talks, maxlen=1):
         is_last = talk.reply.number == len(value["messages"]) - 1
         yield replace(
             case,
-            id=f"{talk.id}@{talk.reply.number}" if turns == "all" else talk.id,
+            id=f"{talk.id}@{talk.reply.number}" if judges_all else talk.id,
             user=join_texts(talk.asked),
             assistant=talk.reply.text,
             expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
             tags=case.tags if is_last else others,
             judged=case.judged if is_last else {},
-            cluster=at.cluster or (talk.id if turns == "all" else ""),
+            cluster=at.cluster or (talk.id if judges_all else ""),
             marks=_quoted_in(case.marks, talk),
             talk=talk,
         )
@@ -262,7 +262,7 @@ def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
         known = [*rules.checks, WORDING]
         expected = f"expected {', '.join(known)}, or a check that a pack of the setting rules defines"
         words = f"{quote(name)} is not a check{suggestion(name, known)}; {expected}"
-    return Problem(case.place, words, case.ids[0], field)
+    return Problem(case.place, words, case.talk.id if case.talk else case.id, field)
 
 
 def unserved_check_problems(total: Totals, rules: Rules) -> Iterator[Problem]:

@@ -60,6 +60,9 @@ SPEC = "spec"
 LISTS = "lists.json"
 """The file of this package with phrases that rules of two packs share; `@name` in a list of a rule stands for one."""
 
+HELPLINES = "helplines.json"
+"""The file of this package that lists helplines by country."""
+
 TABLE = "phrases.table"
 """The file of this package that holds the phrases of the packs that ship, compiled. Without it they are compiled."""
 
@@ -103,7 +106,7 @@ def make_rules(
     numbers = [(rule["number"], _rule_of(pack, rule)) for pack, rule in counting if "number" in rule]
     return Rules(
         books={one: Book(f"{one}, {profile}", partial(_rules_in, one, packs, profile), named, table) for one in BOOKS},
-        numbers=Numbers(numbers, lambda: Helplines(_read_json("helplines.json"), **(helplines or {}))),
+        numbers=Numbers(numbers, lambda: Helplines(_read_json(HELPLINES), **(helplines or {}))),
         spelling=spelling,
         languages=languages,
         checks={name: Check.of(name, one) for name, one in checks.items()},
@@ -181,7 +184,8 @@ def _current_key() -> str:
 def shipped_packs() -> tuple[Pack, ...]:
     """Return the packs that ship, in the order of their names, with what rules share written out.
 
-    That is lists of phrases, and the phrases of `unless_before` that a pack has for all of its rules.
+    That is lists of phrases, and the phrases of `unless_before` that a pack has for all of its rules. Every caller gets
+    the same packs, and changes none.
     """
     lists, packs = _read_json(LISTS), tuple(map(_read_json, pack_files()))
     for pack in packs:
@@ -278,7 +282,7 @@ def _tag_problems(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
 
 
 def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
-    known = _read_json("helplines.json")["countries"] if helplines else {}
+    known = _read_json(HELPLINES)["countries"] if helplines else {}
     if "country" in helplines and not helplines["country"]:
         words = f"is empty; expected some of {', '.join(known)}; leave it out to take the numbers of all"
         yield _setting_problem("helplines", "country", words)
@@ -326,7 +330,7 @@ def _pack_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
 
 def packs_digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     """Return the SHA-256 of all packs and what they build on, and of what is switched off."""
-    names = ("classes.json", "helplines.json", "languages.json", "lexicon.json", LISTS, *pack_files())
+    names = ("classes.json", HELPLINES, "languages.json", "lexicon.json", LISTS, *pack_files())
     files = [(name.rpartition("/")[2], read_file(name)) for name in names] + [(file.name, file.data) for file in own]
     sha256, off = hashlib.sha256(), settings["rules_off"]
     for name, content in files:

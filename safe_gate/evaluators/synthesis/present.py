@@ -429,11 +429,12 @@ _NOTHING_TO_JUDGE = {
 def _why_idle(name: str, check: CheckResult, is_foreign: bool) -> str:
     if is_foreign:
         return "Not judged: the text is not in English."
-    why = _NOTHING_TO_JUDGE.get(name, "the reply has no word")
+    if name in _NOTHING_TO_JUDGE:
+        return f"Does not apply: {_NOTHING_TO_JUDGE[name]}."
     applies = check.evidence.applies if isinstance(check.evidence, ClauseEvidence) else {}
-    if name not in _NOTHING_TO_JUDGE and applies and not count_hits(applies):
-        why = f"no clause of the message that counts is of {' or '.join(map(group_name, applies))}"
-    return f"Does not apply: {why}."
+    if applies and not count_hits(applies):
+        return f"Does not apply: no clause of the message that counts is of {' or '.join(map(group_name, applies))}."
+    return "Does not apply: the reply has no word."
 
 
 def _decision(check: CheckResult) -> Phrase:
