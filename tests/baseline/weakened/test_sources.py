@@ -8,7 +8,7 @@ import pytest
 from tests.support.cases import SafeGate, refused, report, safe_case, turn, write_cases
 from tests.support.git import commit, git
 from tests.support.github import GitHub, InActions
-from tests.support.weakening import CONFIG, WEAKENED, Against, configure, put, section, weaken, weakened
+from tests.support.weakening import CONFIG, PACK, WEAKENED, Against, configure, put, section, weaken, weakened
 
 PLAIN = {"synthesis-cases": ["c.jsonl"]}
 CONFIGS = ("safe.config.json", "safe-gate.config.json")
@@ -49,6 +49,13 @@ def test_the_events_base_commit_shows_more_than_a_report(safe_gate: SafeGate, ba
         assert safe_gate(*run).code == 0
         assert (section() == WEAKENED, report()["weakened"]["partial"]) == (not is_partial, is_partial)
     refused(safe_gate(*run, "--on-weakened", "fail"), "base: ")
+
+
+def test_a_pack_with_a_problem_at_the_base_commit_is_an_error(safe_gate: SafeGate, base: str, against: Against) -> None:
+    put(CONFIG, turn("a"), pack=PACK | {"pack": "theirs"})
+    against(commit())
+    put(CONFIG, turn("a"))
+    assert "ours/over: id: expected an id that begins with its pack's: theirs/..." in refused(safe_gate(*FAILING))
 
 
 @pytest.mark.parametrize("named", ["HEAD", "base"])
