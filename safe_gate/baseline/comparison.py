@@ -248,7 +248,7 @@ def compare_with_baseline(
     if not options.baseline:
         return None, None
     head = compared_run(scores.parts, run.judge)
-    facts = BaselineFacts(options.baseline, commit="", made_at="", age_days=None)
+    facts = BaselineFacts.named(options.baseline)
     if base is not None:
         refuse_narrower_filter(base, run.judge.settings)
         texts = texts_to_keep(run.head.options) == "all"

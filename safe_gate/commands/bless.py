@@ -96,8 +96,8 @@ def _baseline(report: Report, target: str, call: Call, signed: dict[str, str]) -
     if disk.exists(Path(target)):
         old = comparison.compared_report(read_report(checked.read_document(Path(target), "report")))
         new = comparison.compared_report(report)._replace(tag=())  # what a filter leaves out is gone
-        facts = BaselineFacts(target, commit="", made_at="", age_days=None)
-        found = comparison.compare_to(facts, comparison.BaselineRun(old), new, Guards(), "")
+        named = BaselineFacts.named(target)
+        found = comparison.compare_to(named, comparison.BaselineRun(old), new, Guards(), "")
         call.effects.out(console.scorecard(comparison_section(found, report.parts), everything=True))
         for _, part in parts_of(found.parts):
             hides = hides or bool(part.cases.removed) or any(one.change == NEWLY_FAILING for one in part.changes)

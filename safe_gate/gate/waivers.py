@@ -68,7 +68,7 @@ def failing(parts: Parts) -> set[Waivable]:
 
 
 NO_REPLY = "no reply, which no waiver excuses; make a new recording"
-"""What is said of a case without a reply."""
+"""What `bless` and `why_unfit` say about a case without a reply."""
 
 
 def waivable(report: Report) -> tuple[set[Waivable], list[str]]:

@@ -27,6 +27,11 @@ class BaselineFacts:
     age_days: int | None
     why: str = ""
 
+    @classmethod
+    def named(cls, name: str) -> BaselineFacts:
+        """Return the facts of a baseline of which only the name is known."""
+        return cls(name, commit="", made_at="", age_days=None)
+
 
 @record
 class Added:
