@@ -339,7 +339,6 @@ def _hedged(words: Sequence[str], hit: RuleHit, hedges: Iterable[RuleHit]) -> Ru
 
 
 _NEW_STATEMENT = frozenset(("and", who) for who in "i you he she it we they the".split())
-_NEW_PROMISE = _NEW_STATEMENT | {("and", who) for who in "your his her my their there this nobody everyone".split()}
 
 
 def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
@@ -454,12 +453,7 @@ class _Conditions(NamedTuple):
 
 def _statement_start(words: Sequence[str], clause: int, at: int) -> int:
     """Return where the statement begins that a token of a clause is in."""
-    # "That sounds hard and you will be fine", not "That sounds as if she is cross and he is tired".
-    acknowledges = words[clause : clause + 2] in _ACKNOWLEDGES and {"as", "like"}.isdisjoint(words[clause + 2 : at])
-    for turn in range(at - 1, clause, -1):
-        if _turns(words, turn) or (acknowledges and words[turn : turn + 2] in _NEW_PROMISE):
-            return turn + 1
-    return clause
+    return next((turn + 1 for turn in range(at - 1, clause, -1) if _turns(words, turn)), clause)
 
 
 def _turns(words: Sequence[str], at: int) -> bool:
@@ -472,7 +466,6 @@ def _turns(words: Sequence[str], at: int) -> bool:
     return vouches and (words[at + 3 : at + 4] != ("you",) or words[at + 4 : at + 5] == ("will",))
 
 
-_ACKNOWLEDGES = frozenset((it, how) for it in ("that", "this", "it") for how in ("sounds", "must"))
 _EXCEPT = frozenset("nothing all none".split())
 _GOES_ON = frozenset(
     "can could will would may might must should do does did not am is are was were has have had never also "
