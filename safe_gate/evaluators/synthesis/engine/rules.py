@@ -323,22 +323,37 @@ class RuleHit(NamedTuple):
 
 
 def _hedged(words: Sequence[str], hit: RuleHit, hedges: Iterable[RuleHit]) -> RuleHit:
-    """Return a match, cancelled if a hedge leaves it open: before it in its statement, or right beside its clause.
-
-    A team's rule has its own conditions alone.
-    """
+    """Return a match, cancelled if a hedge leaves it open. A team's rule has its own conditions alone."""
     if hit.by or hit.rule.is_own or hit.rule.group not in HEDGED:
         return hit
     first, end = _statement_start(words, hit.clause, hit.start), clause_end(words, hit.end)
-    for one in hedges:
-        is_before = first <= one.start < hit.start and one.end <= hit.start + 1  # both may have the same "that"
-        is_behind = end == one.start and _NEW_STATEMENT.isdisjoint(pairwise(words[hit.end : end]))
-        if is_before or is_behind or first == one.end:
-            return hit._replace(by=HEDGE, beside=(one.start, one.end))
-    return hit
+    by = next((one for one in hedges if _leaves_open(words, one, hit, first, end)), None)
+    return hit._replace(by=HEDGE, beside=(by.start, by.end)) if by else hit
 
 
-_NEW_STATEMENT = frozenset(("and", who) for who in "i you he she it we they the".split())
+def _leaves_open(words: Sequence[str], hedge: RuleHit, hit: RuleHit, first: int, end: int) -> bool:
+    """Return whether a hedge leaves a match open, whose statement begins at `first` and whose clause ends at `end`.
+
+    A single word does so anywhere in the clause, several do before the match or at the end of its clause.
+    """
+    if hedge.end == first:  # "With luck, it works"
+        return True
+    if first <= hedge.start < hit.start and hedge.end <= hit.start + 1:  # both may have the same "that"
+        between = words[hedge.end : hit.start + 2]
+        return words[hedge.end - 1] in _LEADS_ON or _NEW_STATEMENT.isdisjoint(pairwise(between))
+    if not hit.start <= hedge.start <= end:
+        return False
+    between = words[hit.end : hedge.start]
+    if hedge.start == end:  # "He loves you, I hope"
+        return _NEW_STATEMENT.isdisjoint(pairwise(between))
+    return hedge.end - hedge.start == 1 and _JOINS.isdisjoint(between)
+
+
+_NEW_STATEMENT = frozenset(
+    ("and", who) for who in "i you he she it we they the your his her my our their there this nobody everyone".split()
+)
+_LEADS_ON = frozenset("that like as if though whether".split())  # "It seems that he is tired and you are hurt"
+_JOINS = frozenset("and or because so as whatever while that who which when if even though matter then until".split())
 
 
 def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
