@@ -126,7 +126,7 @@ class Documents(NamedTuple):
 
 
 class Way(Enum):
-    """The change of a value that makes the gate weaker. None is no limit; `FEWER_CASES` is of the setting `tag`."""
+    """The change of a value that makes the gate weaker. None is no limit; `FEWER_CASES` is of filters."""
 
     LOWER = auto()
     HIGHER = auto()

@@ -159,7 +159,8 @@ def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
         if name not in before or name not in after:
             continue
         if way is Way.FEWER_CASES:
-            yield name, (), sorted(before[name]), sorted(after[name])
+            both = [sorted([one] if one and isinstance(one, str) else one) for one in (before[name], after[name])]
+            yield name, (), both[0], both[1]
             continue
         old, new = (dict(_parts(settings[name])) for settings in (before, after))
         for path in sorted({*old, *new}):
@@ -321,9 +322,12 @@ class _Compared(NamedTuple):
                 yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
             return
         has_other_clusters = self.before.get("cluster_key") != self.after.get("cluster_key")
+        chosen = self.evaluator.input.case_filter
         for key, old in before.asks.items():
             new = after.asks[key]
             if key == "cluster" and has_other_clusters:  # the setting itself is reported
+                continue
+            if chosen and key == chosen.field and self.after.get(chosen.setting) != old:  # no filter leaves it out
                 continue
             if key == self.evaluator.grouping.key:
                 yield from ((key, *way) for way in self._groups(old, new, excuses))

@@ -221,11 +221,14 @@ def filter_sentence(policy: Mapping[str, Any], left_out: Mapping[str, int] | Non
     """Return a sentence on the filters of a run and, if known, how many cases they leave out; empty without filters."""
     asked = policy.get("tag") or []
     unwanted = [tag.removeprefix("!") for tag in asked if tag.startswith("!")]
+    own = {one.input.case_filter.setting for one in EVALUATORS.values() if one.input.case_filter}
+    filters = [("with ", [tag for tag in asked if not tag.startswith("!")]), ("without ", unwanted)]
+    filters += [(f"of {one.replace('_', '-')} ", [policy[one]]) for one in sorted(own) if policy.get(one)]
     phrase: list[Words] = []
-    for words, tags in (("with ", [tag for tag in asked if not tag.startswith("!")]), ("without ", unwanted)):
-        if tags:
+    for words, names in filters:
+        if names:
             phrase += [" and " if phrase else "Filtered: only cases ", words]
-            phrase += [word for tag in tags for word in (" or ", Untrusted(tag))][1:]
+            phrase += [word for name in names for word in (" or ", Untrusted(name))][1:]
     if not phrase:
         return ()
     counts = [(left_out[name], one.title) for name, one in EVALUATORS.items() if left_out and name in left_out]

@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from safe_gate import addons
-from safe_gate.core.case import Case, Lines, selects
+from safe_gate.core.case import Case, Lines
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
@@ -30,7 +30,7 @@ from safe_gate.scoring.sides import (
     Part,
     Snapshot,
     no_case_problem,
-    passes_case_filter,
+    passes_filters,
     read_file_parts,
     redact_problems,
 )
@@ -145,11 +145,9 @@ def _tally_part(scoring: Scoring, part: Part, is_scored: bool) -> PartTally:
             problems.append(case)
             continue
         groups.update(case.groups)
-        if not passes_case_filter(evaluator, case, scoring.settings):
-            continue
         if how.case_terms:
             asked_of.append(CaseTerms.of(case))
-        if not selects(scoring.settings["tag"], case.groups):
+        if not passes_filters(evaluator, case, scoring.settings):
             left_out.append(case.id)
             continue
         count += 1

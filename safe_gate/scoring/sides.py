@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.case import Case, Lines
+from safe_gate.core.case import Case, Lines, selects
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
@@ -59,10 +59,11 @@ def scoring_settings(options: Settings) -> dict[str, Any]:
     return as_recorded(options, SCORING)
 
 
-def passes_case_filter(evaluator: Evaluator, case: Any, settings: JsonObject) -> bool:
-    """Return whether a case passes its evaluator's own filter, such as by concern."""
+def passes_filters(evaluator: Evaluator, case: Case, settings: JsonObject) -> bool:
+    """Return whether a case passes the filter `tag` and its evaluator's own, such as by concern."""
     chosen = evaluator.input.case_filter
-    return chosen is None or settings[chosen.setting] in ("", getattr(case, chosen.field))
+    is_chosen = chosen is None or settings[chosen.setting] in ("", getattr(case, chosen.field))
+    return is_chosen and selects(settings["tag"], case.groups)
 
 
 OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
@@ -130,8 +131,9 @@ class Snapshot:
 
     def filtered_like(self, other: Snapshot) -> Snapshot:
         """Return this side with the filters and clusters of another side, so that the two can be compared."""
-        alike = self.options.replace(cluster_key=other.options.cluster_key, tag=other.options.tag)
-        return replace(self, options=alike)
+        own = (one.input.case_filter.setting for one in EVALUATORS.values() if one.input.case_filter)
+        alike = {name: other.options.value(name) for name in ("cluster_key", "tag", *own)}
+        return replace(self, options=self.options.replace(**alike))
 
     def reads_same_cases(self, other: Snapshot) -> bool:
         """Return whether two sides read the same cases in the same way."""
@@ -148,15 +150,15 @@ def no_case_problem(evaluator: Evaluator, settings: JsonObject, groups: Set[str]
 
     `groups` are the tags or archetypes of its cases, `left_out` holds those that the filters leave out.
     """
-    if left_out:
-        named = unknown_tags(settings["tag"], groups)
-        words = f"leaves no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
-        return Problem(Place("tag"), f"{words}; correct it, or run without these files", code=Code.NO_INPUT)
-    if evaluator.input.case_filter is None:
+    if not left_out:
         return None
-    setting = evaluator.input.case_filter.setting
-    words = "{} matches no case; correct it, or leave it unset to judge all cases"
-    return unknown_name_problem(setting, words, settings[setting])
+    named, chosen = unknown_tags(settings["tag"], groups), evaluator.input.case_filter
+    if chosen and settings[chosen.setting] and not named:
+        words = f"matches no case{' that tag leaves in' if settings['tag'] else ''}"
+        words = f"{{}} {words}; correct it, or leave it unset to judge all cases"
+        return unknown_name_problem(chosen.setting, words, settings[chosen.setting])
+    words = f"leaves no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
+    return Problem(Place("tag"), f"{words}; correct it, or run without these files", code=Code.NO_INPUT)
 
 
 def unknown_name_problem(setting: str, words: str, name: str, hint: str = "") -> Problem:
@@ -309,7 +311,7 @@ def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], N
 def read_case_terms(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[CaseTerms], list[InputFile]]:
     """Return the terms of the cases of a side, and their files; score none.
 
-    Tags leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
+    Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
     problem of the cases.
     """
     settings, problems, inputs = side.settings, Problems(), list[InputFile]()
@@ -320,7 +322,7 @@ def read_case_terms(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[Case
                 problems.add(item)
             elif isinstance(item, InputFile):
                 inputs.append(item)
-            elif not isinstance(item, Other) and passes_case_filter(evaluator, item, settings):
+            elif not isinstance(item, Other):
                 yield CaseTerms.of(item)
 
     terms = Spool(terms_of_cases())

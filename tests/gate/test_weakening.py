@@ -11,7 +11,7 @@ from safe_gate.settings import settings
 from tests.support.weakening import DEFAULTS, Found, both_ways, found
 
 BESIDE = frozenset(
-    "safe_batch safe_outputs safe_concern safe_test_dir synthesis_cases rules waivers report_formats reports report_dir"
+    "safe_batch safe_outputs safe_test_dir synthesis_cases rules waivers report_formats reports report_dir"
     " gate_id comment_author text dry_run jobs config github_token allow timeouts sinks sink_secret bounds".split()
 )
 """The settings that judge nothing: what they name is read and compared itself, or they are about the report alone."""
@@ -139,6 +139,7 @@ def turns(settings_: dict[str, Any] | None = None, *tags: str, **asks: Any) -> T
         ("safe_v0", {"patient_payload": "1"}, {}, ("patient_payload", "changed"), None),
         ("safe_v0", {"cluster": "1"}, {}, ("cluster", "changed"), None),
         ("safe_v0", {"archetype": "A"}, {"archetype": "B"}, None, None),  # no setting names them
+        ("safe_v0", {"concern_id": "I"}, {"concern_id": "J"}, None, None),
         ("synthesis", {"expected": {"a": True}}, {"expected": {"a": None}}, *[("expected.a", "changed")] * 2),
         ("synthesis", {"expected": {"a": True}}, {}, ("expected.a", "dropped"), None),
         ("synthesis", {"checks": ["a", "b"]}, {"checks": ["a"]}, ("checks", "dropped"), None),
@@ -159,6 +160,10 @@ def test_a_case_that_leaves_a_group_named_by_the_settings_is_reported() -> None:
     protected = {"protect": ("x", "A")}
     dropped = [("setting", "protect", one, "dropped") for one in ("A", "x")]
     assert found(turns(protected, "x", "y"), turns(None, "z")) == [*dropped, TAGS_LOST]
+    chosen = {"safe_concern": "I"}
+    assert found(asking("safe_v0", chosen), asking("safe_v0", chosen, concern_id="J")) == [
+        ("safe_v0", "c", "concern_id", "changed")
+    ]
     for own in (protected, {"archetypes": {"B": {"weights": {"CR": 1.0}}}}):
         changed = [("safe_v0", "c", "archetype", "changed")]
         assert found(asking("safe_v0", own), asking("safe_v0", own, archetype="B")) == changed

@@ -132,6 +132,28 @@ def test_waivers_of_cases_that_are_left_out_are_not_unused(safe_gate: SafeGate) 
     assert [one["id"] for one in report()["waivers"]["applied"]] == ["c"]
 
 
+def test_a_concern_is_a_filter_like_a_tag(safe_gate: SafeGate) -> None:
+    good, bad = (safe_case(one, concern_id=one) for one in ("I1", "I2"))
+    write_batch(Path("b.json"), good, bad)
+    commit_here()
+    write_batch(Path("b.json"), good, bad | {"output": safe_case("x")["output"] | {"summary": "", "signals": ["?"]}})
+    run = ("run", "--safe-batch", "b.json", "--baseline", "main", "--on-weakened", "fail")
+    assert safe_gate(*run).code == 1
+    Path("safe-gate.config.json").write_text('{"safe-concern": "I1"}', "utf-8")
+    waive({"id": "I2", "metric": "CR"})
+    ran = safe_gate(*run)
+    words = 'Filtered: only cases of safe-concern "I1"; 1 SAFE v0 case is left out.'
+    assert (ran.code, words in ran.out, report()["provenance"]["left_out"]) == (1, True, {"safe_v0": 1})
+    found = [(one["kind"], one["id"], one["what"]) for one in report()["weakened"]["findings"]]
+    assert found == [("setting", "safe-concern", "looser"), ("waiver", "I2", "added")]
+    assert report()["comparison"]["safe_v0"]["cases"]["removed"] == report()["waivers"]["unused"] == []
+    ran = safe_gate(*run[:3], "--tag", "Unknown", "--safe-concern", "I2")
+    assert 'with "Unknown" and of safe-concern "I2"; 1 SAFE v0 case is' in ran.out
+    both = ("--tag", "!Unknown", "--safe-concern", "I2")
+    refused(safe_gate(*run[:3], *both), "safe-concern: 'I2' matches no case that tag leaves in; correct it")
+    assert "I2 (b.json:1): Fail" in safe_gate("explain", "I2", "--batch", "b").out
+
+
 @pytest.fixture
 def baseline(safe_gate: SafeGate) -> None:
     """Commit the cases, and keep the report of all of them."""

@@ -77,6 +77,7 @@ class Settings(gate.Limits):
     scoring = ("safe_concern", "thresholds", "weights", "strict_ah", "safe_match", "archetypes")
     weaker = MappingProxyType(
         {
+            "safe_concern": Way.FEWER_CASES,
             "thresholds": Way.LOWER,
             "weights": Way.ANY,
             "strict_ah": Way.LOWER,
