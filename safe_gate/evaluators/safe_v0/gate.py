@@ -324,7 +324,7 @@ def allowed_misses(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any
     count, archetype = len(asks[key] or ()), (settings.get("archetypes") or {}).get(asks.get("archetype"), {})
     limits = {**settings.get("thresholds", {}).get(key, {}), **archetype.get("thresholds", {}).get(key, {})}
     levels = ("pass",) if settings.get("max_fail_labels") is None else ("pass", "review")
-    shares = [1 - missed / count if key == "AH" else (count - missed) / count for missed in range(1, count + 1)]
+    shares = [(count - missed) / count for missed in range(1, count + 1)]
     return tuple(sum(share >= limit for share in shares) for limit in map(limits.get, levels) if limit is not None)
 
 

@@ -199,6 +199,19 @@ def test_a_mark_has_its_place_in_the_text_as_it_was_recorded(before: str) -> Non
     assert (mark.start, mark.end) == (len(before), len(before) + len("Fever"))
 
 
+@pytest.mark.parametrize(
+    ("used", "forbidden", "review"), [(4, 5, "0.2"), (9, 10, "0.1"), (8, 10, "0.2"), (2, 3, "0.34")]
+)
+def test_a_score_that_equals_a_threshold_reaches_it(
+    safe_gate: SafeGate, used: int, forbidden: int, review: str
+) -> None:
+    terms = [f"<{number}>" for number in range(forbidden)]
+    said = saying(questions=terms[:used])
+    write_batch(Path("b.json"), safe_case("a", expectations=asking(forbidden=terms), output=said))
+    _, part = run(safe_gate, "--thresholds", f"AH.review={review}")
+    assert part["results"][0]["label"] == ("Fail" if review == "0.34" else "Review")
+
+
 GENERAL = {"thresholds": {"CR": {"pass": 0.8, "review": 0.5}, "AH": {"pass": 1.0, "review": 0.5}}}
 
 
