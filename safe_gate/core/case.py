@@ -7,6 +7,7 @@ from enum import Enum, auto
 from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
+from safe_gate.core.validate import Fault
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place, Problem
@@ -101,8 +102,8 @@ class Documents(NamedTuple):
 
     Outputs may instead be lines with the id of their case, in files beside the documents or named by the option
     `outputs`. `setting` is the option that names the documents. `folder` is the option for the folder that patterns
-    start from. `kind` and `outputs_kind` are the schemas, and `plural` is the word for the documents.
-    The rest is as for `Lines`.
+    start from. `kind` and `outputs_kind` are the schemas, and `plural` is the word for the documents. `faults` yields
+    the problems of a document that fits its schema. The rest is as for `Lines`.
     """
 
     setting: str
@@ -118,6 +119,7 @@ class Documents(NamedTuple):
     read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
     case_filter: CaseFilter | None = None
     imports: Imports | None = None
+    faults: Callable[[JsonObject], Iterable[Fault]] = lambda _: ()
 
     @property
     def settings(self) -> tuple[str, ...]:

@@ -344,7 +344,7 @@ def _read_batch(
     held = content.get(form.cases) if isinstance(content, dict) else None
     cases = held if isinstance(held, list) else []
     ids = [checked.id_of(case, form.id_key) for case in cases]
-    faults = checked.load_schema(form.kind).faults(content)
+    faults = checked.load_schema(form.kind).faults(content) or [*form.faults(content)]
     yield from checked.fault_problems(faults, name, text, {(form.cases, index): one for index, one in enumerate(ids)})
     if not cases:
         return None

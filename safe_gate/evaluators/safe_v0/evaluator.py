@@ -23,6 +23,7 @@ from safe_gate.core.case import (
     Way,
 )
 from safe_gate.core.evaluator import SCORING_FLAGS, Evaluator
+from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest
 from safe_gate.core.setting import Entries, Group, Names, Number, Stripped, Switch, Text, Texts, Words, renamed
 from safe_gate.core.validate import Fault
@@ -197,6 +198,15 @@ def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]
     )
 
 
+def scenario_faults(batch: JsonObject) -> Iterator[Fault]:
+    """Yield the problem of scenarios that cases have their archetypes from, but that are not one for each case."""
+    scenarios, cases = batch.get("batch_plan", {}).get("scenarios", ()), batch["test_cases"]
+    if scenarios and len(scenarios) != len(cases) and not all(case.get("archetype") for case in cases):
+        words = f"has {len(scenarios)} for {plural(len(cases), 'test case')}, whose archetypes they give by position"
+        words += "; expected one for each, or an archetype in each test case"
+        yield Fault(("batch_plan", "scenarios"), words)
+
+
 class SafeV0(Evaluator):
     """Whether a clinical pipeline finds what it must, avoids what it must, and says what it must."""
 
@@ -230,6 +240,7 @@ class SafeV0(Evaluator):
             is_parsed=True,
             output=MappingProxyType({"signals": True, "summary": False, "followup_questions": True}),
         ),
+        faults=scenario_faults,
     )
     commands = MappingProxyType({"score": (*SCORING_FLAGS, "report_dir")})
     part = PartShape(

@@ -105,7 +105,7 @@ def test_several_batches_are_reported_together_and_apart(safe_gate: SafeGate) ->
 
 def test_archetype_is_the_cases_own_then_the_plans_then_unknown_whatever_is_filtered(safe_gate: SafeGate) -> None:
     cases = [safe_case("a", archetype="Own"), safe_case("b", concern_id="X"), safe_case("c"), safe_case("d")]
-    plan = {"scenarios": [{"archetype": "P0"}, {"archetype": "P1"}, {"archetype": "P2"}]}
+    plan: dict[str, Any] = {"scenarios": [{"archetype": "P0"}, {"archetype": "P1"}, {"archetype": "P2"}, {}]}
     write_batch(Path("b.json"), *cases, batch_plan=plan)
     for flags, placed in (
         ((), {"a": "Own", "b": "P1", "c": "P2", "d": "Unknown"}),
@@ -114,6 +114,16 @@ def test_archetype_is_the_cases_own_then_the_plans_then_unknown_whatever_is_filt
         report = json.loads(safe_gate("score", "--batch", "b", "--format", "json", *flags).out)
         assert {one["test_id"]: one["archetype"] for one in report["results"]} == placed
     refused(safe_gate("score", "--batch", "b", "--concern", "Nope"), "matches no case")
+
+
+def test_scenarios_give_archetypes_only_if_there_is_one_for_each_case(safe_gate: SafeGate) -> None:
+    plan = {"scenarios": [{"archetype": "P0"}]}
+    write_batch(Path("b.json"), safe_case("a"), safe_case("b", archetype="Own"), batch_plan=plan)
+    said = "batch_plan.scenarios: has 1 for 2 test cases, whose archetypes they give by position; expected one for each"
+    for command in (("score", "--batch", "b"), ("validate", "b.json")):
+        assert refused(safe_gate(*command), said).startswith("b.json:")
+    write_batch(Path("b.json"), safe_case("a", archetype="Own"), safe_case("b", archetype="Own"), batch_plan=plan)
+    assert safe_gate("validate", "b.json").code == 0
 
 
 def fold(cases: list[Case], by: Policy) -> Totals:
