@@ -50,35 +50,28 @@ _STATE_MARKS = {"ok": "ok", "warning": "warning", "broken": "BROKEN", "skipped":
 
 
 def scorecards(view: ReportView) -> Iterator[str]:
-    """Yield the weakenings of the gate, then the scorecard of every evaluator, then what else changed.
-
-    One with a broken rule shows its Review cases' evidence too.
-    """
+    """Yield the weakenings of the gate, then the scorecard of every evaluator, then what else changed."""
     report, compared = view.report, view.comparison
     yield from weakened_text(report.weakened)
     for part in view.parts:
-        yield scorecard(part.section, reviews=part.is_broken, in_run=True)
+        yield scorecard(part.section, in_run=True)
     if compared:
-        shown = {
-            (one.case_id.text, one.place)
-            for part in view.parts
-            for one in part.section.findings
-            if one.before and (part.is_broken or one.severity == Severity.FAILING)
-        }
-        others = [one for one in compared.findings if (one.case_id.text, one.place) not in shown]
+        shown = {(one.case_id.text, one.place) for part in view.parts for one in part.section.findings if one.before}
+        worse = (one for one in compared.findings if one.severity == Severity.FAILING)
+        others = [one for one in worse if (one.case_id.text, one.place) not in shown]
         yield scorecard(compared._replace(findings=others), in_run=True)
     elif report.comparison:  # with no baseline yet
         yield "".join(f"{quote_phrase(note)}\n" for note in comparison_notes(report.comparison))
 
 
-def scorecard(section: Section, *, everything: bool = False, reviews: bool = False, in_run: bool = False) -> str:
+def scorecard(section: Section, *, everything: bool = False, in_run: bool = False) -> str:
     """Return the scorecard of an evaluator or a comparison: the box, the counts, the cases, the issues, the evidence.
 
-    It shows the evidence of failing cases, or with `reviews` of all cases to look at; `everything` leaves out no case.
-    With `in_run` the table of cases is shorter, because the JSON report has them all.
+    It shows the evidence of failing cases; `everything` leaves out no case. With `in_run` it shows the evidence of all
+    cases to look at, and a shorter table of cases, because the JSON report has them all.
     """
     rows, way = (MOST_EVIDENCE, _REPORT) if in_run else (MOST_ROWS, _VERBOSE)
-    wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
+    wanted = (one for one in section.findings if everything or in_run or one.severity == Severity.FAILING)
     found = rank(wanted, len(section.findings) if everything else MOST_EVIDENCE)
     lines = [*map(quote_phrase, section.notes), *_box(section)]
     for noun, counts, others in found.counts:

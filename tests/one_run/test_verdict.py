@@ -135,6 +135,14 @@ def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: 
     assert listed()[0] == "t0"
 
 
+def test_a_passing_gate_shows_the_evidence_of_reviews_too(safe_gate: SafeGate) -> None:
+    two = safe_case("r")["expectations"] | {"signal_generation": {"must_find_signals": ["fever", "rash"]}}
+    write_batch(Path("b.json"), *map(safe_case, "abcd"), safe_case("r", expectations=two))
+    ran = safe_gate("run", "--safe-batch", "b.json")
+    said = 'Evidence:\n  r (b.json:1) Review: CR 0.50\n    missing signal "rash"\n'
+    assert (ran.code, said in ran.out) == (0, True), ran.log
+
+
 def listed() -> list[str]:
     """Return the ids of the cases to look at, as the report shows them."""
     _, _, table = scorecard().partition("**Cases to look at**")

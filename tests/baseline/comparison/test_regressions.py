@@ -88,7 +88,7 @@ def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: SafeGate) 
     (rate, *_), changes = compared["metrics"], compared["changes"]
     assert (rate["metric"], rate["baseline"], rate["today"], rate["head"]) == ("pass", 1.0, 0.0, 0.0)
     assert {(one["change"], *one["because"]) for one in changes} == {("still failing", "rules")}
-    assert "S-0 (b.json:1) fails by today's rules" in done.out
+    assert "S-0 (b.json:1) Review: CR 0.50 (fails by today's rules)" in done.out
     assert "<br>fails by today's rules" in MARKDOWN.read_text("utf-8")
     assert "0 newly failing, 0 fixed, 6 still failing, 6 of them by today's rules alone" in done.out
     row = next(line for line in done.out.splitlines() if line.startswith("║ SAFE v0: pass "))
