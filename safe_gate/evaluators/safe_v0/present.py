@@ -168,7 +168,6 @@ def finding(case: Result) -> Finding:
         *doubts,
         *(phrase for metric, noun in _FAULT_NOUNS.items() for phrase in _quoted(noun, case.against[metric])),
         *(phrase for metric in METRICS for phrase in _miss_phrases(metric, case)),
-        *(one for metric, noun in _NOUNS.items() for one in _quoted(f"near miss of {noun}", case.near.get(metric, ()))),
         *((f"{name} fails, ", *one.words) for name, one in case.rejected.items()),
     )
     return Finding(
@@ -278,7 +277,7 @@ _REASONS = {
 
 
 def _miss_phrases(metric: str, case: Result) -> Iterator[Phrase]:
-    """Yield why a missing phrase that occurs does not count, and the sentence most similar to one that does not."""
+    """Yield why a missing phrase that occurs does not count, the most similar sentence to another one, near misses."""
     noun, missing = _NOUNS[metric], case.against[metric]
     for one in (case.uncounted or {}).get(metric, ())[:_MOST_QUOTED]:
         yield (f"{noun} ", Untrusted(one.phrase), " does not count: ", *_reason_phrase(one))
@@ -286,6 +285,7 @@ def _miss_phrases(metric: str, case: Result) -> Iterator[Phrase]:
         known: Phrase = (f"similarity {fixed(most.similarity, 3)} with ", Untrusted(most.sentence))
         similarity = known if most.sentence else ("no sentence to compare",)
         yield (f"{noun} ", Untrusted(most.phrase), " is not said: literally not there, ", *similarity)
+    yield from _quoted(f"near miss of {noun}", case.near.get(metric, ()))
 
 
 def _reason_phrase(uncounted: Uncounted) -> Phrase:

@@ -35,13 +35,17 @@ def case(id_: str, said: str, term: str = TERM) -> dict[str, Any]:
 def test_a_near_miss_is_reported_and_changes_no_score(is_needle_typed: bool, safe_gate: SafeGate) -> None:
     pairs = [(TERM, typed) if is_needle_typed else (typed, TERM) for typed in TYPED.values()]
     write_batch(Path("b.json"), *(case(f"{n}", said.upper(), term) for n, (said, term) in enumerate(pairs)))
-    ran, part = run(safe_gate)
+    ran, part = run(safe_gate, "--reports", "json,markdown,html,junit,sarif,gitlab,csv,jsonl")
     for result, (_, term) in zip(part["results"], pairs, strict=True):
         assert result["scores"] == {"CR": 0.0, "AH": 1.0, "AC": 0.0, "composite": pytest.approx(1 / 3)}
         assert result["near_misses"] == {"CR": [term], "AH": [term], "AC": [term]}
     assert (part["near_misses"], part["policy"]["match"]) == (len(TYPED), "literal")
     assert f"{len(TYPED)} cases have near misses, where only typography keeps a text from matching" in ran.out
-    assert all(f"near miss of {noun}" in scorecard() for noun in ("signal", "forbidden term", "phrase"))
+    assert "near miss of forbidden term" in scorecard()
+    files = {path.name: path.read_text("utf-8") for path in Path("reports").iterdir()}
+    assert "near_misses" in files.pop("safe-gate.json")
+    for noun in ("signal", "phrase"):
+        assert [f"near miss of {noun}" in text for text in files.values()] == [True] * 7
 
 
 def test_a_near_miss_matches_where_that_is_asked_for(safe_gate: SafeGate) -> None:
