@@ -151,7 +151,7 @@ def _read_trl(record: Record, _: Seen) -> Iterator[Sample | RefusedRecord]:
         prompt = read_side(with_input(*map(value.get, asked)) if is_alpaca else value[asked[0]], "user")
     talk = next((name for name in _TALKS if are_messages(_talk_of(value, name))), "")
     told = read_messages(_talk_of(value, talk)) if talk else []
-    reply = find_reply(told) if told else None
+    reply = find_reply(told)
     before = join_messages(prompt, [one for one in told if one is not reply])
     used = ["completion", "chosen", "rejected", *asked, talk]
     sides, replies = [side for side in used[:3] if value.get(side) is not None], []
@@ -317,7 +317,7 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
     asked = [Message("user", given)] if isinstance(given, str) else read_side(given, "user")
     whole = read_messages(messages) if messages else []
     keys = [one.get("id") or one for one in messages] if isinstance(messages, list) else []
-    reply = find_reply(whole) if whole else None
+    reply = find_reply(whole) or find_reply([one for one in whole if not one.is_empty])  # an agent submits by a tool
     told = [one for one in whole if one is not reply]
     if any(one.role == "assistant" and not one.is_empty for one in (*asked, *told)):  # other turns follow the input
         asked = told or asked

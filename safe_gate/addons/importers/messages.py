@@ -22,6 +22,8 @@ _ROLES = {
     **dict.fromkeys("assistant ai gpt chatgpt chatbot bard bing bot model message".split(), "assistant"),
 }
 _SPEAKERS = ("user", "assistant", "system")
+_CALL = "call"  # of a tool, as an item of its own
+_ASIDE = ("", "system", _CALL, _REASONING)  # what may follow a reply
 _ROLE_KEYS = ("role", "from", "type")
 _TEXT_KEYS = ("content", "value", "parts", "text")
 _TEXT_TYPES = (None, "text", "input_text", "output_text", "refusal")  # of parts whose text counts; Gemini's have none
@@ -187,15 +189,11 @@ def _without_reasoning(message: Message) -> Message:
 
 
 def find_reply(messages: Messages) -> Message | None:
-    """Return the reply that a conversation ends with, None if it ends with something else."""
-    last = messages[-1]
-    if _TOOLS not in last.left_out:
-        if last.role == "assistant" and last.text is not None:
-            return last  # an empty reply is one
-        if last.role == "user" and last.is_empty:
-            return None
-    turns = [one for one in messages if one.role in ("user", "assistant") and not one.is_empty]
-    return turns[-1] if turns and turns[-1].role == "assistant" else None
+    """Return the reply that a conversation ends with, None if it ends with something else, such as a tool's answer."""
+    last: Message | None = next((one for one in reversed(messages) if one.role not in _ASIDE), None)
+    if last is None or last.role != "assistant" or last.text is None or (last.is_empty and _TOOLS in last.left_out):
+        return None
+    return last  # an empty reply is one
 
 
 def join_messages(asked: Messages, said: Messages) -> Messages:
@@ -262,7 +260,8 @@ def _message(value: Any, index: int, last: int, *, whole: bool) -> Message:
         known = "user, assistant, system or tool"
         raise RefusedRecord(f"has a message without a known role at index {index}; expected {known}")
     if role in (_TOOLS, _REASONING):
-        return Message(role, None, (role,), is_empty=True)
+        is_call = str(value.get("type")).endswith("_call")
+        return Message(_CALL if is_call else role, None, (role,), is_empty=True)
     fields = _unwrap_langchain(value)
     kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
     own = {key: fields.pop(key) for key in kept}

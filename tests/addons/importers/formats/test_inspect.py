@@ -98,9 +98,10 @@ def test_an_answer_that_an_agent_submits_is_its_reply(safe_gate: SafeGate) -> No
     call = {"role": "assistant", "content": "", "tool_calls": [{"function": "submit"}]}
     outputs = [{"completion": "Yes.", "choices": [{"message": one}]} for one in (call, TURNS[1])]
     samples = [{"id": str(n), "epoch": 1, "input": ASK, "output": one} for n, one in enumerate(outputs)]
+    samples[1]["messages"] = [TURNS[0], TURNS[1], {"role": "tool", "content": "Yes."}]
     write("log.json", {"status": "success", "eval": {}, "samples": samples})
     assert exchanges(imported(safe_gate, "log.json")) == [("0", ASK, "Yes."), ("1", ASK, REPLY)]
-    expected = ["calls and answers of tools (1 record)", 'the field "completion" of the output (1 record)']
+    expected = ["calls and answers of tools (2 records)", 'the field "completion" of the output (1 record)']
     assert left_out(safe_gate, "log.json") == expected
 
 

@@ -137,6 +137,31 @@ def test_what_a_model_says_around_a_call_stays(safe_gate: SafeGate) -> None:
     assert imported(safe_gate, "in.json")[0]["messages"] == [TURNS[0], reply(LOOK), TURNS[1]]
 
 
+@pytest.mark.parametrize(
+    "end",
+    [
+        [reply(LOOK, tool_calls=CALLS), {"role": "tool", "content": "x"}],
+        [reply(LOOK, tool_calls=CALLS), {"role": "tool", "content": "x"}, reply(None)],
+        [reply(LOOK), user([block("", "input_audio")]), reply(None, audio={"transcript": "x"})],
+        [reply(LOOK), reply([])],
+        [reply(LOOK), reply([{"type": "thinking", "thinking": "Hm."}])],
+        [item(LOOK), *ITEMS, ANSWERED],
+        [item(LOOK), *ITEMS, ANSWERED, *ITEMS],
+    ],
+)
+def test_an_earlier_reply_does_not_stand_for_a_last_answer_that_is_missing(safe_gate: SafeGate, end: Any) -> None:
+    write("in.jsonl", talk(TURNS[0], *end))
+    assert "in.jsonl:1: a: ends with a message without text; expected a reply\n" in refusal(safe_gate, "in.jsonl")
+    write("in.jsonl", run({"messages": [TURNS[0], *end]}))
+    assert "in.jsonl:1: a: has no reply; expected text" in refusal(safe_gate, "in.jsonl")
+
+
+def test_a_call_beside_the_last_text_is_left_out(safe_gate: SafeGate) -> None:
+    for end in ([reply(REPLY, tool_calls=CALLS)], [item(*HALVES), *ITEMS]):
+        write("in.jsonl", talk(TURNS[0], *end))
+        assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, REPLY)]
+
+
 def test_a_batch_counts_what_is_beside_request_and_response(safe_gate: SafeGate) -> None:
     body = {"object": "response", "output": [*ITEMS, item(HALVES[0]), item(HALVES[1])], "usage": {"total_tokens": 9}}
     write("in.jsonl", request("a") | {"body": {"model": "m", "instructions": "I", "input": ASK}})
