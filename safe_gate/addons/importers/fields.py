@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
-from itertools import product
+from itertools import chain
 from typing import Any
 
 from safe_gate.addons.importers.files import RefusedRecord, field_words, has_value, id_text, list_texts
@@ -13,11 +13,11 @@ from safe_gate.addons.importers.messages import PLUMBING, Message, Sample, parse
 from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators.registry import EVALUATORS
 
-_PAIRS = (*product(
-    ("user", "prompt", "question", "query", "instruction", "input"),
-    ("assistant", "response", "completion", "output", "answer"),
-),)  # fmt: skip
-"""The names of the two sides of an exchange that are known, the first pair first."""
+_SIDES = {
+    "user": ("user", "prompt", "question", "query", "instruction", "input"),
+    "assistant": ("assistant", "response", "completion", "output", "answer"),
+}
+"""The names of the two sides of an exchange that are known."""
 
 IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
 IMPORTING = {name: one.input.imports for name, one in EVALUATORS.items() if one.input.imports}
@@ -60,15 +60,21 @@ def _known_name(key: str) -> str:
     return key.strip().lower().replace(" ", "_")
 
 
-def _find_pair(value: Iterable[str]) -> tuple[str, str] | None:
-    """Return the names of both sides of an exchange in an object, in any letter case. None without a known pair."""
-    spelt = {_known_name(key): key for key in value}
-    return next(((spelt[user], spelt[reply]) for user, reply in _PAIRS if {user, reply} <= spelt.keys()), None)
+def _known_sides(names: Iterable[str]) -> dict[str, list[str]]:
+    """Return the fields that may hold each side of an exchange, in any letter case. Alpaca's input belongs to another.
+
+    >>> _known_sides(["Prompt", "input", "kind"]), _known_sides(["instruction", "input"])
+    ({'user': ['Prompt', 'input'], 'assistant': []}, {'user': ['instruction'], 'assistant': []})
+    """
+    spelt = {_known_name(key): key for key in names}
+    if "instruction" in spelt:
+        spelt.pop("input", None)
+    return {side: [spelt[name] for name in known if name in spelt] for side, known in _SIDES.items()}
 
 
 def has_known_fields(value: dict[str, Any]) -> bool:
     """Return whether an object has a known pair of fields, or the fields of an evaluator's output."""
-    return _find_pair(value) is not None or _is_output(value)
+    return all(_known_sides(value).values()) or _is_output(value)
 
 
 def find_id(value: dict[str, Any], names: Sequence[str], path: str = "") -> str:
@@ -173,8 +179,9 @@ def top_fields(paths: Iterable[str], names: Collection[str]) -> set[str]:
 
 def refuse_columns(names: Sequence[str], mapping: Mapping[str, str], keeps: Set[str]) -> None:
     """Raise RefusedRecord if no row of a table with columns of these names can become a case that `keeps` fields."""
-    used = {*(_find_pair(names) or (*_OF_OUTPUTS, "output")), *top_fields(mapping.values(), names)}
-    used |= {*IDS, *(keeps - OF_OTHERS)}
+    sides = _known_sides(names)
+    used = {*chain(*sides.values())} if all(sides.values()) else {*_OF_OUTPUTS, "output"}
+    used |= {*top_fields(mapping.values(), names), *IDS, *(keeps - OF_OTHERS)}
     known = ", ".join(json.dumps(one[:40]) for one in names[:8])
     for name in repeated(map(_known_name, names)):
         if name in {*map(_known_name, (*used, *mapping.values()))}:
@@ -182,8 +189,8 @@ def refuse_columns(names: Sequence[str], mapping: Mapping[str, str], keeps: Set[
     for path in mapping.values():
         if not top_fields([path], names):
             raise RefusedRecord(f"has no column {path}, but {known}; correct --map")
-    is_mapped = {"user", "assistant"} <= mapping.keys() or mapping.keys() & {"output", *_OF_OUTPUTS}
-    if not is_mapped and not has_known_fields(dict.fromkeys(names, "")):
+    is_known = all(found or side in mapping for side, found in sides.items()) or _is_output(dict.fromkeys(names, ""))
+    if not is_known and not mapping.keys() & {"output", *_OF_OUTPUTS}:
         raise RefusedRecord(f"has no known pair of columns, but {known}; name them with --map")
 
 
@@ -197,14 +204,13 @@ def read_row(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
     """
     if mapping.keys() & {"output", *_OF_OUTPUTS} or ("assistant" not in mapping and _is_output(value)):
         return _read_output(value, mapping)
-    pair = _find_pair(value)
-    if pair is None and not {"user", "assistant"} <= mapping.keys():
+    found = {side: _side(value, side, names) for side, names in _known_sides(value).items() if side not in mapping}
+    if not all(found.values()):
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
         raise RefusedRecord(f"has no known pair of fields, but {known or 'none'}; name them with --map")
-    found = dict(zip(("user", "assistant"), pair or (), strict=False))
-    paths = {side: mapping.get(side, found.get(side, "")) for side in ("user", "assistant")}
-    asked, reply = (value_at(value, paths[side]) if side in mapping else value[paths[side]] for side in paths)
-    used = [name for side, name in found.items() if side not in mapping]
+    paths = {side: mapping.get(side, found.get(side, "")) for side in _SIDES}
+    asked, reply = (value_at(value, path) if side in mapping else value[path] for side, path in paths.items())
+    used = [*found.values()]
     if "user" not in mapping and _known_name(paths["user"]) == "instruction":
         context = next((key for key in value if _known_name(key) == "input"), "")
         asked = with_input(asked, value.get(context))
@@ -213,6 +219,15 @@ def read_row(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
     if reply is None:
         raise RefusedRecord(f"has no reply in {paths['assistant']}")
     return Sample(given, read_side(reply, "assistant"), used)
+
+
+def _side(value: dict[str, Any], side: str, names: Sequence[str]) -> str:
+    """Return the one of some fields that is a side, "" for none. Raises RefusedRecord where two are set."""
+    several = [name for name in names if value[name] is not None]
+    if len(several) > 1:
+        shown = " and ".join(json.dumps(name[:40]) for name in several[:2])
+        raise RefusedRecord(f"has both {shown}; name the one to read: --map {side}=FIELD")
+    return next(iter(several or names), "")
 
 
 def with_input(instruction: Any, given: Any) -> Any:

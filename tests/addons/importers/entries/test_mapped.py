@@ -38,6 +38,31 @@ def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
     assert (exchanges([case]), case["tags"]) == ([("5", ASK, REPLY)], ["billing"])
 
 
+@pytest.mark.parametrize(
+    ("other", "words", "mapping"),
+    [
+        ({"user": "u_77"}, 'has both "user" and "prompt"; name the one to read: --map user=FIELD', "user=prompt"),
+        (
+            {"Answer": ""},
+            'has both "response" and "Answer"; name the one to read: --map assistant',
+            "assistant=response",
+        ),
+        ({"user": "u", "assistant": "m"}, 'has both "user" and "prompt"', "user=prompt,assistant=response"),
+        ({"query": None}, "", "user=prompt"),
+    ],
+)
+def test_two_fields_for_one_side_are_told_apart_by_a_mapping(
+    safe_gate: SafeGate, other: dict[str, Any], words: str, mapping: str
+) -> None:
+    row = {"id": "a", "prompt": ASK, "response": REPLY} | other
+    write("in.jsonl", row)
+    if words:
+        assert f"in.jsonl:1: a: {words}" in refusal(safe_gate, "in.jsonl")
+    else:
+        assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, REPLY)]
+    assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
+
+
 def test_what_stands_beside_a_mapped_field_is_left_out_and_listed(safe_gate: SafeGate) -> None:
     said = [{"role": "assistant", "content": REPLY, "mood": "low"}, {"role": "assistant", "content": "Another."}]
     choices = [{"index": at, "message": one, "logprobs": None} for at, one in enumerate(said)]
