@@ -10,6 +10,7 @@ from typing import Any
 from safe_gate import addons
 from safe_gate.commands._command import Call, Command, complain, switch, text, texts
 from safe_gate.core.figures import plural
+from safe_gate.core.jsontext import repeated
 from safe_gate.inputs import disk, globs
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.render import console
@@ -89,7 +90,9 @@ def main(call: Call) -> int:
         raise CannotJudge.at("safe-gate import", words, Code.NO_INPUT)
     made = addons.importers.number_repeated_ids(imported, request)
     if path := arguments["update"]:
-        update = addons.importers.Update(request, {one[request.key]: one for one in made}, arguments["skip_invalid"])
+        replies = {one[request.key]: one for one in made}
+        twice = {*repeated(one[request.key] for one in imported.lines)}
+        update = addons.importers.Update(request, replies, twice, arguments["skip_invalid"])
         disk.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays
         for line in _shown(update, path):
             say(line)
@@ -112,7 +115,7 @@ def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
     for ids, words in (
         ([*update.recorded], "New, not in the file"),
         (update.gone, "Gone from the recording, so with their old replies"),
-        (update.unlike, "Recorded with another message, so with their old replies"),
+        (update.unlike, "Not like the recording, so with their old replies"),
         (update.labelled, "Changed under labels, which to check"),
         (update.unjudged, "Changed, so without their old verdicts"),
         (update.unfit, f"No longer valid, as safe-gate validate {file} says"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import groupby
@@ -37,6 +37,9 @@ AUTO = "auto"
 
 BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].input, Lines))
 """The evaluator whose cases an import makes by default: its lines hold whole cases."""
+
+Keys = tuple[str | int, ...]
+Replies = Sequence[tuple[Keys, Any]]
 
 _LONGEST_ID = 180  # leaves room for the number of a sample
 _MOST_DIGITS = 9  # of a context
@@ -162,14 +165,35 @@ def prompt_of_line(entry: JsonObject) -> Sequence[str]:
     return ["\n\n".join(content_text(one["content"])[0] or "" for one in some) for some in runs]
 
 
-def replies_of_line(entry: JsonObject) -> Sequence[tuple[tuple[str | int, ...], Any]]:
+def _why_unlike(case: JsonObject, entry: JsonObject, is_sample: bool) -> str:
+    """Return why a case does not take the replies that are recorded under its id, "" if it does."""
+    if not entry:
+        return "is recorded more than once; give each recorded reply its own id, or name its field: --map id=FIELD"
+    if prompt_of_line(case) != prompt_of_line(entry):
+        return "has another message than the recording has under this id; give the recording another id"
+    sources = [one.get("x_provider") for one in (case, entry)]
+    if is_sample and all(sources) and sources[0] != sources[1]:
+        return "has another x_provider than the recording has under this id; correct the id or the x_provider"
+    old, new = (len(one) for one in _replaced(case, entry))
+    words = f"has {old} replies and system messages, and the recording {new}; correct the case by hand"
+    return words if old != new else ""
+
+
+def _replaced(case: JsonObject, entry: JsonObject) -> tuple[Replies, Replies]:
+    """Return the replies of two lines, and their system messages if both have some."""
+    replies, again = replies_of_line(case), replies_of_line(entry)
+    kept, system = (_of_role(one, "system") for one in (case, entry))
+    return ([*replies, *kept], [*again, *system]) if kept and system else (replies, again)
+
+
+def replies_of_line(entry: JsonObject) -> Replies:
     """Return each reply in a line with its path; of parts of a text, the text."""
     if isinstance(entry.get("messages"), list):
         return _of_role(entry, "assistant")
     return [((name,), entry[name]) for name in ("assistant", "output") if name in entry]
 
 
-def _of_role(entry: JsonObject, role: str) -> Sequence[tuple[tuple[str | int, ...], Any]]:
+def _of_role(entry: JsonObject, role: str) -> Replies:
     contents = ((index, one["content"]) for index, one in enumerate(entry.get("messages", ())) if one["role"] == role)
     return [(("messages", index, "content"), content_text(one)[0]) for index, one in contents]
 
@@ -193,7 +217,6 @@ def to_json_line(value: Any, *, ascii_only: bool = False) -> str:
     return text
 
 
-Keys = tuple[str | int, ...]
 _decoder = json.JSONDecoder()
 
 
@@ -201,15 +224,17 @@ _decoder = json.JSONDecoder()
 class Update:
     """The recorded replies by id, and the cases that they change. It is complete when all `lines` are read.
 
-    After that `recorded` holds the entries whose ids no case has. `gone` are ids of cases without a recorded reply, and
-    `unlike` those with another message than the recording, an error unless the update `is_lenient`. Of the changed
-    cases, those with labels are `labelled`: the labels were given to the old reply. Those that lose old verdicts, which
-    the recording does not have, are `unjudged`. Those that are not valid any more, such as with marks that quote the
-    old reply, are `unfit`. `unused` are the fields of the recording that a case lacks, or has with another value.
+    After that `recorded` holds the entries whose ids no case has. `gone` are ids of cases without a recorded reply.
+    `unlike` are those that are recorded more than once, as `repeated` ids are, or with another message or provider.
+    They are an error unless the update `is_lenient`. Of the changed cases, those with labels are `labelled`: the labels
+    were given to the old reply. Those that lose old verdicts, which the recording does not have, are `unjudged`. Those
+    that are not valid any more, such as with marks that quote the old reply, are `unfit`. `unused` are the fields of
+    the recording that a case lacks, or has with another value.
     """
 
     request: Request
     recorded: dict[str, JsonObject]
+    repeated: Set[str]
     is_lenient: bool
     known: int = 0
     changed: int = 0
@@ -245,7 +270,7 @@ class Update:
         if self.problems:
             raise CannotJudge(*self.problems.kept())
         if self.unlike and not self.known:
-            words = "has another message than the recording under each id that both have"
+            words = "has no case that is like the recording under its id"
             raise CannotJudge.at(name, f"{words}; give the recording other ids, or name their field: --map id=FIELD")
         if not self.known:
             words = "has none of the recorded ids; name their field: --map id=FIELD"
@@ -256,20 +281,17 @@ class Update:
         if twice := recorded.check_duplicate(places, id_, place, self.request.key):
             self.problems.add(twice)
             return text
-        entry = self.recorded.pop(id_, None)
-        if entry is None:
+        entry = self.recorded.pop(id_, {})
+        if not entry and id_ not in self.repeated:
             self.gone.append(id_)
             return text
-        replies, again = replies_of_line(case), replies_of_line(entry)
-        kept, system = (_of_role(one, "system") for one in (case, entry))
-        old, new = ([*replies, *kept], [*again, *system]) if kept and system else (replies, again)
-        if prompt_of_line(case) != prompt_of_line(entry) or len(old) != len(new):
+        if words := _why_unlike(case, entry, id_.rpartition("#")[0] in self.repeated):
             self.unlike.append(id_)
             if not self.is_lenient:
-                words = "has another message than the recording has under this id; give the recording another id"
                 self.problems.add(Problem(place, words, id_))
             return text
         self.known += 1
+        replies, again = replies_of_line(case), replies_of_line(entry)
         own = {**case.get("messages", ({},))[-1], **case}  # the last message may hold the labels
         used = {self.request.key, "user", "assistant", "output", "messages", _VERDICTS}
         self.unused |= {name for name in entry.keys() - used if entry[name] != own.get(name)}
@@ -277,7 +299,7 @@ class Update:
             ours, theirs = case["messages"][at], entry["messages"][there]
             self.unused |= {name for name in theirs.keys() - {"content"} if theirs[name] != ours.get(name)}
         other: dict[Keys, Any] = {
-            path: after for (path, before), (_, after) in zip(old, new, strict=True) if before != after
+            path: after for (path, before), (_, after) in zip(*_replaced(case, entry), strict=True) if before != after
         }
         before, verdicts = case.get(_VERDICTS, {}), entry.get(_VERDICTS, {})
         if other.keys().isdisjoint(path for path, _ in replies):

@@ -145,8 +145,44 @@ def test_another_message_is_never_given_a_reply(safe_gate: SafeGate) -> None:
     assert (ran.code, Path("cases.jsonl").read_bytes()) == (3, before)
     assert "cases.jsonl:1: a: has another message than the recording has under this id" in ran.err
     told = updated(safe_gate, "--skip-invalid")
-    assert "Recorded with another message, so with their old replies: 1 (a)" in told
+    assert "Not like the recording, so with their old replies: 1 (a)" in told
     assert [one["assistant"] for one in values("cases.jsonl")] == ["Old.", "New."]
+
+
+OLD, NEW = ({"user": "Hi", "assistant": reply} for reply in ("Old.", "New."))
+BUBBLES = {"messages": [{"role": "user", "content": "Hi"}, *({"role": "assistant", "content": one} for one in "ab")]}
+
+
+@pytest.mark.parametrize(
+    ("case", "rows", "words"),
+    [
+        ({"id": "a"} | OLD, [{"id": "a"} | NEW] * 2, "a: is recorded more than once; give each recorded reply its own"),
+        ({"id": "a#2", "x_provider": "c"} | OLD, [{"id": "a", "x_provider": one} | NEW for one in "abc"], "a#2: has another x_provider than the recording"),
+        ({"id": "a"} | BUBBLES, [{"id": "a"} | NEW], "a: has 2 replies and system messages, and the recording 1; correct"),
+    ],
+)  # fmt: skip
+def test_a_reply_that_may_be_that_of_another_is_refused(
+    safe_gate: SafeGate, case: dict[str, Any], rows: list[Any], words: str
+) -> None:
+    write("cases.jsonl", case, {"id": "b"} | OLD)
+    write("in.jsonl", *rows, {"id": "b"} | NEW)
+    before = Path("cases.jsonl").read_bytes()
+    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
+    assert (ran.code, Path("cases.jsonl").read_bytes()) == (3, before)
+    assert f"cases.jsonl:1: {words}" in ran.err
+    assert f"Not like the recording, so with their old replies: 1 ({case['id']})" in updated(
+        safe_gate, "--skip-invalid"
+    )
+    assert values("cases.jsonl") == [case, {"id": "b"} | NEW]
+
+
+def test_a_single_reply_of_another_provider_replaces_the_old_one(safe_gate: SafeGate) -> None:
+    write("cases.jsonl", {"id": "a", "x_provider": "old"} | OLD)
+    write("in.jsonl", {"id": "a", "x_provider": "new"} | NEW)
+    assert updated(safe_gate)[1:] == [
+        "Fields of the recording that an update leaves as they are in the file: 1 (x_provider)"
+    ]
+    assert values("cases.jsonl") == [{"id": "a", "x_provider": "old"} | NEW]
 
 
 @pytest.mark.parametrize("other", [SYSTEM | {"content": "Be brief."}, None])
@@ -170,7 +206,7 @@ def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
     ("content", "flags", "words"),
     [
         ('{"id": "z", "user": "a", "assistant": "b"}', (), "cases.jsonl: has none of the recorded ids; name their field"),
-        ('{"id": "a", "user": "Ho", "assistant": "b"}', ("--skip-invalid",), "cases.jsonl: has another message than the recording under each id that both have; give"),
+        ('{"id": "a", "user": "Ho", "assistant": "b"}', ("--skip-invalid",), "cases.jsonl: has no case that is like the recording under its id; give"),
         ('{"id": "a", "user": 5, "assistant": "b"}', (), "cases.jsonl:1: a: user: is 5; expected text"),
         ('{"id": "a", "user": "Hi", "assistant": "b"}\n' * 2, (), "cases.jsonl:2: a: id: appears at cases.jsonl:1 too"),
         ("{", (), "cases.jsonl:1: is not valid JSON: it breaks off"),
