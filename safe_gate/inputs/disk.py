@@ -411,13 +411,13 @@ def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]
         raise OSError(NO_FILE)
     refuse_file_as_folder(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Nobody can guess the name and plant a link there. Later steps, which are not root, can read the file.
+    # Nobody can guess the name and plant a link there. Later steps, which are not root, can read a new file.
     with NamedTemporaryFile(
         "w", encoding="utf-8", newline="", dir=path.parent, prefix=".safe-gate-", suffix=".tmp", delete=False
     ) as file:
         drafts[path] = Path(file.name)
         file.writelines([text] if isinstance(text, str) else text)
-    drafts[path].chmod(0o644)
+    drafts[path].chmod(path.stat().st_mode & 0o777 if path.is_file() else 0o644)
 
 
 def write_or_remove(path: Path, text: str | Iterable[str]) -> None:

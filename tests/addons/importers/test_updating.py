@@ -194,6 +194,15 @@ def test_a_recorded_system_message_replaces_that_of_the_case(safe_gate: SafeGate
     assert values("cases.jsonl")[0]["messages"] == [other or SYSTEM, *said]
 
 
+def test_a_file_that_is_replaced_keeps_its_permissions(safe_gate: SafeGate) -> None:
+    write("cases.jsonl", {"id": "a"} | OLD)
+    Path("cases.jsonl").chmod(0o600)
+    recorded(("a", "Hi", "New."))
+    for flags in (["--update"], ["--force", "--out"]):
+        assert safe_gate("import", "in.jsonl", *flags, "cases.jsonl").code == 0
+        assert Path("cases.jsonl").stat().st_mode & 0o777 == 0o600
+
+
 def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
     old, same = {"test_id": "a", "output": OUTPUT | {"summary": "Old."}, "x_a": 1}, {"test_id": "b", "output": OUTPUT}
     write("o.jsonl", old, same)
