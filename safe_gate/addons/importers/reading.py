@@ -27,6 +27,8 @@ from safe_gate.addons.importers.files import (
     RefusedRecord,
     RepeatedColumn,
     error_text,
+    field_words,
+    has_value,
 )
 from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detect_format, is_row, row_format
 from safe_gate.addons.importers.messages import parse_embedded_json
@@ -41,6 +43,10 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 _TABLES = {"commas": "CSV", "tabs": "TSV", "columns": "Parquet"}
 _MOST_KINDS = 50
 _CHOICES = (AUTO, *FORMATS)
+_MORE = ("has_more", "truncated", "partial", "next", "next_cursor", "nextPageToken", "meta.cursor", "cursors.next")
+"""Where a page says that others follow."""
+_TOTALS = ("total", "num_rows_total", "meta.totalItems")
+"""Where a page says how many records there are."""
 _PAIR = re.compile(r",\s*(?=\w+=)")
 
 
@@ -81,6 +87,9 @@ def _check_request(request: Request) -> None:
 
 
 # --- a file ---------------------------------------------------------------------------------------
+
+
+Pages = tuple[Sequence[JsonObject], int]
 
 
 class Recording(NamedTuple):
@@ -177,7 +186,7 @@ def _unread_problem(name: str, error: NotReadable | ModuleNotFoundError, more: s
 
 
 def _outcomes(
-    recording: Recording, request: Request, seen: Seen, pages: tuple[int, bool]
+    recording: Recording, request: Request, seen: Seen, pages: Pages
 ) -> Iterator[tuple[Record, str, Outcome]]:
     """Yield each result of a record of a file, with the record and its id; `pages` are those of all files."""
     format_, mapping = recording.format, request.mapping
@@ -191,6 +200,8 @@ def _outcomes(
             continue
         if record.is_header and not format_.ending and isinstance(record.value, dict):
             yield from ((record, "", fault) for fault in _faults_of_page(record.value, pages))
+            beside = [name for name, one in record.value.items() if format_.shape and has_value(one)]
+            yield from ((record, "", LeftOut(f"{field_words(name)} beside the records")) for name in beside)
             continue
         try:
             if not isinstance(record.value, dict):
@@ -215,21 +226,29 @@ def _outcomes(
         yield from ((NO_RECORD, "", fault) for fault in format_.ending(seen))
 
 
-def _count_pages(recordings: Iterable[Recording]) -> tuple[int, bool]:
-    """Return how many records of all files say how many pages there are, and whether one says that it is the last."""
-    records = (one for recording in recordings for one in recording.records if isinstance(one, Record))
-    headers = [one.value for one in records if one.is_header and isinstance(one.value, dict)]
-    numbered = sum(value_at(one, "meta", "totalPages") is not None for one in headers)
-    return numbered, any(one.get("has_more") is False for one in headers)
+def _read_pages(recordings: Iterable[Recording]) -> Pages:
+    """Return what stands beside the records of all files, and the number of records."""
+    records = [one for recording in recordings for one in recording.records]
+    headers = [one for one in records if isinstance(one, Record) and one.is_header]
+    return [one.value for one in headers if isinstance(one.value, dict)], len(records) - len(headers)
 
 
-def _faults_of_page(header: JsonObject, pages: tuple[int, bool]) -> Iterator[RefusedRecord]:
+def _faults_of_page(header: JsonObject, pages: Pages) -> Iterator[RefusedRecord]:
     """Yield what is wrong with the header of one of the `pages`: others are missing, or it is an error."""
-    total, (numbered, has_last) = value_at(header, "meta", "totalPages"), pages
+    headers, count_ = pages
+    numbered = sum(value_at(one, "meta", "totalPages") is not None for one in headers)
+    total = value_at(header, "meta", "totalPages")
     if isinstance(total, int) and total > numbered:
         yield RefusedRecord(f"is one of {total} pages; import all of them")
-    if header.get("has_more") is True and not has_last:
-        yield RefusedRecord("is not the last page, as has_more says; import all pages")
+    for path in _MORE:
+        first, *rest = path.split(".")
+        is_last = any(first in one and not value_at(one, first, *rest) for one in headers)
+        if value_at(header, first, *rest) and not is_last:
+            yield RefusedRecord(f"is not the last page, as {path} says; import all pages")
+    for path in _TOTALS:
+        total = value_at(header, *path.split("."))
+        if isinstance(total, int) and total > count_:
+            yield RefusedRecord(f"has {path} {total}, and the files have {count_}; import all of them")
     if error := error_text(header.get("error")):
         yield RefusedRecord(f"is an error: {error}")
 
@@ -295,7 +314,7 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
         except CannotJudge as error:
             result.cut_short(error.problems[0])
     of_all = _prepare(recordings)
-    pages = _count_pages(recordings)
+    pages = _read_pages(recordings)
     for recording in recordings:
         before = result.count
         seen, has_labels = of_all if recording.format.prepare else {}, recording.has_labels

@@ -167,12 +167,15 @@ def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
     [
         ({"meta": {"page": 1, "totalPages": 2}}, "is one of 2 pages; import all of them"),
         ({"has_more": True}, "is not the last page, as has_more says; import all pages"),
+        ({"meta": {"cursor": "x"}}, "is not the last page, as meta.cursor says; import all pages"),
+        ({"cursors": {"next": "x"}}, "is not the last page, as cursors.next says; import all pages"),
+        ({"truncated": True}, "is not the last page, as truncated says; import all pages"),
         ({"error": "partial export"}, "is an error: partial export"),
         ({"meta": {"page": 1, "totalPages": 1}, "has_more": False, "error": None}, ""),
     ],
 )
 def test_a_page_is_refused_without_the_others(safe_gate: SafeGate, beside: dict[str, Any], words: str) -> None:
-    last = beside | {"has_more": False} if "has_more" in beside else beside
+    last = beside if "error" in beside or "page" in beside.get("meta", ()) else dict.fromkeys(beside)
     for page, header in (("1", beside), ("2", last), ("other", {})):
         write_json(f"page-{page}.json", {"data": [row(id=page, prompt=ASK, response=REPLY)]} | header)
     Path("page-1-again.json").write_bytes(Path("page-1.json").read_bytes())
@@ -180,10 +183,19 @@ def test_a_page_is_refused_without_the_others(safe_gate: SafeGate, beside: dict[
         if words:
             assert f"page-1.json:1: {words}\n" in refusal(safe_gate, *files)
         assert len(imported(safe_gate, *files, *["--skip-invalid"] * bool(words))) == len(files)
-    if "has_more" in beside and words:
+    if "last" in words:
         assert f"page-1-again.json:1: {words}\n" in refusal(safe_gate, "page-1*.json")
     if "error" not in beside:
         assert len(imported(safe_gate, "page-1.json", "page-2.json", "page-other.json")) == 3
+
+
+def test_fewer_records_than_the_total_are_refused_and_what_is_beside_them_is_listed(safe_gate: SafeGate) -> None:
+    page = {"data": [row(prompt=ASK, response=REPLY)], "total": 2, "failed": [{"id": "b"}]}
+    write_json("a.json", page)
+    assert "a.json:1: has total 2, and the files have 1; import all of them\n" in refusal(safe_gate, "a.json")
+    write_json("b.json", page)
+    expected = [f'the field "{name}" beside the records (2 records)' for name in ("failed", "total")]
+    assert left_out(safe_gate, "a.json", "b.json") == expected
 
 
 @pytest.mark.parametrize("order", [("in.jsonl", "out-1.jsonl"), ("z.jsonl", "a.jsonl")])
