@@ -109,7 +109,7 @@ def sample_to_line(
         kept = {name: one for name, one in kept.items() if name not in strange}
         entry = {name: one for name, one in entry.items() if name not in strange}
     _check_line(entry, found.reply, bool(kept), request)
-    unused = (field_words(key) for key, one in fields.items() if key not in kept and has_value(one))
+    unused = (field_words(key, one) for key, one in fields.items() if key not in kept and has_value(one))
     return entry, [*found.left_out, *unused, *unused_beside(record.value, mapping.values(), sample.used)]
 
 

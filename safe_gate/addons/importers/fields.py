@@ -161,7 +161,7 @@ def _beside(value: Any, trails: Sequence[Sequence[Any]], name: str) -> Iterator[
         if key in led:
             yield from _beside(one, [trail[1:] for trail in trails if trail[0] == key], where)
         elif not is_list and key not in PLUMBING and has_value(one):
-            yield field_words(where)
+            yield field_words(where, one)
 
 
 def _key(name: str, value: Collection[str]) -> str | None:

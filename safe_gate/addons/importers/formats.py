@@ -19,7 +19,6 @@ from safe_gate.addons.importers.files import (
     LeftOut,
     Record,
     RefusedRecord,
-    error_text,
     has_value,
     id_text,
     parse_json,
@@ -36,6 +35,7 @@ from safe_gate.addons.importers.messages import (
     prompt_of,
     read_messages,
     read_side,
+    refuse_unfinished,
     replies_of,
     unused_side_fields,
 )
@@ -175,6 +175,7 @@ def _read_trl(record: Record, _: Seen) -> Iterator[Sample | RefusedRecord]:
 def _read_call(record: Record, seen: Seen, given: str, answered: str, *used: str) -> Iterator[Sample]:
     """Yield each output of a model or an application with its input, both in any form."""
     value = record.value if record.shape == "json" else _decode_cells(record.value, seen)
+    refuse_unfinished(value)
     asked = prompt_of(value.get(given))
     for said in replies_of(value.get(answered)):
         yield Sample(asked, said, [given, answered, *used])
@@ -307,8 +308,7 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
         seen["status"] = value.get("status")
         return
     seen["has_samples"] = True
-    if error := error_text(value.get("error")):
-        raise RefusedRecord(f"is an error: {error}")
+    refuse_unfinished(value)
     attached, room = value.get("attachments"), [MOST_BYTES]
     attachments = attached if isinstance(attached, dict) else {}
     given, output, messages = (
@@ -324,6 +324,7 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
     else:
         asked = [*(one for one in told if one.role != "user"), *asked]
     fields = output if isinstance(output, dict) else {}
+    refuse_unfinished(fields)
     completion = fields.get("completion") or None  # also the answer that an agent submitted
     choices = fields.get("choices") or [{"message": {"role": "assistant", "content": completion}}]
     for index, choice in enumerate(choices if isinstance(choices, list) else [choices]):

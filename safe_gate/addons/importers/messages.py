@@ -36,6 +36,7 @@ ASKED = tuple("messages message input contents question prompt prompts user quer
 """The field names of a user's question."""
 
 _ANSWERED = tuple("output answer response completion assistant text content result message messages".split())
+_UNFINISHED = ("cancelled", "error", "failed", "in_progress", "incomplete", "pending", "queued")
 _SAMPLES = ("choices", "generations", "candidates")
 
 
@@ -263,6 +264,8 @@ def _message(value: Any, index: int, last: int, *, whole: bool) -> Message:
         is_call = str(value.get("type")).endswith("_call")
         return Message(_CALL if is_call else role, None, (role,), is_empty=True)
     fields = _unwrap_langchain(value)
+    if role == "assistant":
+        refuse_unfinished(fields)
     kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
     own = {key: fields.pop(key) for key in kept}
     given = [key for key in _TEXT_KEYS if fields.get(key) is not None]
@@ -302,16 +305,18 @@ def _unwrap_langchain(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def replies_of(output: Any) -> list[Messages]:
-    """Return each sample of a recorded output, at least one, which may be without messages. Raises RefusedRecord.
-
-    An answer of the Responses API that is not completed is an error, whatever text it has.
-    """
+    """Return each sample of a recorded output, at least one, which may be without messages. Raises RefusedRecord."""
     inner = parse_embedded_json(output)
-    if isinstance(inner, dict) and inner.get("object") == "response":
-        status, error = inner.get("status") or "completed", error_text(inner.get("error"))
-        if error or status != "completed":
-            raise RefusedRecord(f"is an error: {error or f'status {str(status)[:40]}'}")
+    if isinstance(inner, dict) and (inner is output or {"output", "status"} <= inner.keys()):  # a reply may be any JSON
+        refuse_unfinished(inner)
     return _samples(output, "assistant") or [[]]
+
+
+def refuse_unfinished(value: Mapping[str, Any]) -> None:
+    """Raise RefusedRecord for a call, an answer or a reply that failed or is not complete, whatever text it has."""
+    error, status = error_text(value.get("error")), value.get("status")
+    if error or status in _UNFINISHED:
+        raise RefusedRecord(f"is an error: {error or f'status {status}'}")
 
 
 def prompt_of(given: Any) -> Messages:
@@ -368,6 +373,6 @@ def _samples_of_object(value: dict[str, Any], role: str) -> list[Messages]:
 
 def unused_side_fields(value: dict[str, Any], side: str, used: Iterable[str]) -> list[Message]:
     """Return the fields of one side of an exchange that hold something and are not used, as a message of nobody."""
-    names = (key for key, one in value.items() if key not in (*used, *PLUMBING) and has_value(one))
-    left_out = tuple(f"{field_words(key)} of the {side}" for key in names)
+    unused = ((key, one) for key, one in value.items() if key not in (*used, *PLUMBING) and has_value(one))
+    left_out = tuple(f"{field_words(key, one)} of the {side}" for key, one in unused)
     return [Message("", None, left_out, is_empty=True)] if left_out else []

@@ -162,6 +162,43 @@ def test_a_call_beside_the_last_text_is_left_out(safe_gate: SafeGate) -> None:
         assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, REPLY)]
 
 
+@pytest.mark.parametrize(
+    ("record", "mapping"),
+    [
+        (run({"content": REPLY}, status="pending"), ()),
+        (run({"content": REPLY}, status="error"), ()),
+        (run({"output": [item(REPLY)], "status": "incomplete"}), ()),
+        (run([item(REPLY) | {"status": "incomplete"}]), ()),
+        (talk(TURNS[0], reply(REPLY, status="failed")), ()),
+        (
+            {"id": "a", "q": ASK, "out": {"output": [item(REPLY) | {"status": "incomplete"}]}},
+            ("--map", "user=q,assistant=out.output"),
+        ),
+    ],
+)
+def test_a_reply_that_is_not_complete_is_an_error_in_any_shape(
+    safe_gate: SafeGate, record: dict[str, Any], mapping: tuple[str, ...]
+) -> None:
+    write("in.jsonl", record)
+    assert "in.jsonl:1: a: is an error: status " in refusal(safe_gate, "in.jsonl", *mapping)
+
+
+def test_why_a_reply_ends_is_counted_by_its_value(safe_gate: SafeGate) -> None:
+    choices = [{"message": TURNS[1], "finish_reason": why} for why in ("stop", "length")]
+    write(
+        "in.jsonl",
+        request("a", TURNS[0]),
+        {"custom_id": "a", "response": {"status_code": 200, "body": {"choices": choices}}},
+    )
+    expected = [f'the field "finish_reason" with "{why}" of the output (1 record)' for why in ("length", "stop")]
+    assert left_out(safe_gate, "in.jsonl")[:2] == expected
+    write("in.jsonl", {"id": "a", "q": ASK, "choices": choices[1:]})
+    mapping = ("--map", "user=q,assistant=choices[0].message.content")
+    assert left_out(safe_gate, "in.jsonl", *mapping) == [
+        'the field "choices[0].finish_reason" with "length" (1 record)'
+    ]
+
+
 def test_a_batch_counts_what_is_beside_request_and_response(safe_gate: SafeGate) -> None:
     body = {"object": "response", "output": [*ITEMS, item(HALVES[0]), item(HALVES[1])], "usage": {"total_tokens": 9}}
     write("in.jsonl", request("a") | {"body": {"model": "m", "instructions": "I", "input": ASK}})
@@ -173,7 +210,7 @@ def test_a_batch_counts_what_is_beside_request_and_response(safe_gate: SafeGate)
 
 
 def test_a_reply_that_is_json_stays_text(safe_gate: SafeGate) -> None:
-    replies = ['[{"text": "a"}]', '[{"type": "item", "text": "a"}]', '{"a": 1}', "[]"]
+    replies = ['{"status": "failed"}', '[{"text": "a"}]', '[{"type": "item", "text": "a"}]', '{"a": 1}', "[]"]
     for rows, expected in (
         ([{"id": "a", "prompt": ASK, "response": one} for one in (*replies, '["a", "b"]')], [*replies, '["a", "b"]']),
         ([run({"content": one}, id=str(n)) for n, one in enumerate(replies)], replies),  # a list of texts is samples
