@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from itertools import chain
 from typing import Any
 
@@ -78,14 +79,11 @@ def has_known_fields(value: dict[str, Any]) -> bool:
 
 
 def find_id(value: dict[str, Any], names: Sequence[str], path: str = "") -> str:
-    """Return the id of an object, at a path or under the first of some names that has one, "" for none.
-
-    Raises RefusedRecord where nothing is at the path.
-    """
+    """Return the id of an object, at a path or under the first of some names that has one, "" for none."""
     if path:
-        if not (found := id_text(value_at(value, path))):
-            raise RefusedRecord(f"has no id in {path}")
-        return found
+        with suppress(RefusedRecord):
+            return id_text(value_at(value, path))
+        return ""
     spelt = {_known_name(key): key for key in reversed(value)}  # the first of two spellings
     return next((found for name in names if name in spelt and (found := id_text(value[spelt[name]]))), "")
 

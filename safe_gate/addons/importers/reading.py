@@ -326,6 +326,8 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
             try:
                 if isinstance(item, RefusedRecord):
                     raise item
+                if "id" in request.mapping and not name:
+                    raise RefusedRecord(f"has no id in {request.mapping['id']}; correct --map")
                 line, left_out = sample_to_line(item, record, name, recording.format, request, has_labels)
                 result.add(line, left_out, record, request.key)
             except RefusedRecord as refused:

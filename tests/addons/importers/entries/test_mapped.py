@@ -38,6 +38,14 @@ def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
     assert (exchanges([case]), case["tags"]) == ([("5", ASK, REPLY)], ["billing"])
 
 
+def test_a_mapped_id_is_needed_only_where_a_reply_is(safe_gate: SafeGate) -> None:
+    sample = {"id": "a", "epoch": 1, "uuid": "u", "input": ASK, "output": {"completion": REPLY}}
+    write("log.json", {"status": "success", "eval": {}, "samples": [sample]})
+    assert exchanges(imported(safe_gate, "log.json", "--map", "id=uuid")) == [("u", ASK, REPLY)]
+    write("in.jsonl", request("a", TURNS[0]), response("a", REPLY) | {"id": "u"})
+    assert exchanges(imported(safe_gate, "in.jsonl", "--map", "id=id")) == [("u", ASK, REPLY)]
+
+
 @pytest.mark.parametrize(
     ("other", "words", "mapping"),
     [
@@ -128,7 +136,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         ('{"frage": "x", "antwort": "y"}', [], 'has no format that is known, but records with "frage", "antwort"; name the fields with --map'),
         ('{"prompt": "x", "response": "y"}', ["--map", "usr=prompt"], 'has "usr=prompt" (did you mean "user"?)'),
         ('{"prompt": "x", "response": "y"}', ["--map", "user=a,user=b"], "names user twice; keep one"),
-        ('{"prompt": "x", "response": "y"}', ["--map", "id=row"], "in.jsonl:1: has no field row; correct --map"),
+        ('{"prompt": "x", "response": "y"}', ["--map", "id=row"], "in.jsonl:1: has no id in row; correct --map"),
         ('{"prompt": "x", "response": {"text": "y"}}', ["--map", "assistant=response.txt"], 'has no field response.txt; correct --map'),
         ('{"prompt": "x", "response": "y"}', ["--from", "promptfo"], '--from: is "promptfo" (did you mean "promptfoo"?)'),
         ('{"prompt": "x", "response": "y"}', ["--checks", "topic-pivot"], '"topic-pivot" is not allowed'),
