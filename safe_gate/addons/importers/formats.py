@@ -39,6 +39,7 @@ from safe_gate.addons.importers.messages import (
     replies_of,
     unused_side_fields,
 )
+from safe_gate.core.jsontext import value_at
 from safe_gate.model import record
 
 Value = dict[str, Any]
@@ -305,9 +306,9 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
     """Yield each choice of a sample; its messages, if they go on after it. Epochs are samples of one prompt."""
     value = record.value
     if record.is_header or "input" not in value:
-        seen["status"] = value.get("status")
+        seen["status"], seen["total"] = value.get("status"), value_at(value, "results", "total_samples")
         return
-    seen["has_samples"] = True
+    seen["samples"] = seen.get("samples", 0) + 1
     refuse_unfinished(value)
     attached, room = value.get("attachments"), [MOST_BYTES]
     attachments = attached if isinstance(attached, dict) else {}
@@ -361,11 +362,14 @@ def _resolve_attachments(value: Any, attachments: Value, room: list[int]) -> Any
 
 def _inspect_ending(seen: Seen) -> Iterator[RefusedRecord]:
     status, words = seen.get("status"), "has no header with a status, as after a killed run"
+    total, samples = seen.get("total"), seen.get("samples", 0)
     if isinstance(status, str):
         words = f'has the status "{status[:40]}"'
     if status != "success":
         yield RefusedRecord(f'{words}, so samples may be missing; expected "success"')
-    if "has_samples" not in seen:
+    elif isinstance(total, int) and total > samples > 0:
+        yield RefusedRecord(f"has {samples} of {total} samples, as results.total_samples says; import the whole log")
+    if not samples:
         yield RefusedRecord("has no samples; write the log with its samples (log_samples)")
 
 

@@ -148,6 +148,15 @@ def test_a_log_without_samples_is_named_as_such(safe_gate: SafeGate, lacking: di
         assert f"{name}: has no samples; write" in refusal(safe_gate, name)
 
 
+def test_a_log_that_lacks_some_samples_is_refused(safe_gate: SafeGate) -> None:
+    header = {"status": "success", "eval": {}, "results": {"total_samples": 7}}
+    write("log.json", header | {"samples": log()["samples"]})
+    archive(samples() | {"header.json": header})
+    for name in ("log.json", "log.eval"):
+        assert f"{name}: has 6 of 7 samples, as results.total_samples says; import" in refusal(safe_gate, name)
+        assert len(imported(safe_gate, name, "--skip-invalid")) == 6
+
+
 def test_a_log_of_a_run_that_broke_off_has_one_problem(safe_gate: SafeGate) -> None:
     header = {"status": "error", "eval": {}, "error": {"message": "boom", "traceback": "..."}}
     write("log.json", header | {"samples": log()["samples"]})
