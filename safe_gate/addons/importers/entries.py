@@ -142,8 +142,9 @@ def _check_line(entry: JsonObject, reply: Any, has_fields: bool, request: Reques
     if not entry[request.key]:
         raise RefusedRecord(f"has no id; name it: --map {request.key}=FIELD")
     if isinstance(reply, dict) and not request.makes.is_parsed:
-        is_of = (name for name, one in IMPORTING.items() if one.is_parsed and len(reply.keys() & {*one.fields}) > 1)
-        hint = next((f"; it is a {EVALUATORS[name].title} output: set --evaluator {name}" for name in is_of), "")
+        is_of = (name for name, one in IMPORTING.items() if one.is_parsed and len(reply.keys() & {*one.output}) > 1)
+        hints = (f"; it is a {EVALUATORS[name].title} output: set --evaluator {name}" for name in is_of)
+        hint = next(hints, "; name the text in it: --map assistant=PATH")
         raise RefusedRecord(f"has a reply that is an object; expected text{hint}")
     for fault in checked.load_schema(request.makes.kind).faults(entry):
         raise RefusedRecord(fault.message, field=fault.field)

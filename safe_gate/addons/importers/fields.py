@@ -61,10 +61,10 @@ def _known_name(key: str) -> str:
     return key.strip().lower().replace(" ", "_")
 
 
-def _known_sides(names: Iterable[str]) -> dict[str, list[str]]:
+def known_sides(names: Iterable[str]) -> dict[str, list[str]]:
     """Return the fields that may hold each side of an exchange, in any letter case. Alpaca's input belongs to another.
 
-    >>> _known_sides(["Prompt", "input", "kind"]), _known_sides(["instruction", "input"])
+    >>> known_sides(["Prompt", "input", "kind"]), known_sides(["instruction", "input"])
     ({'user': ['Prompt', 'input'], 'assistant': []}, {'user': ['instruction'], 'assistant': []})
     """
     spelt = {_known_name(key): key for key in names}
@@ -75,7 +75,7 @@ def _known_sides(names: Iterable[str]) -> dict[str, list[str]]:
 
 def has_known_fields(value: dict[str, Any]) -> bool:
     """Return whether an object has a known pair of fields, or the fields of an evaluator's output."""
-    return all(_known_sides(value).values()) or _is_output(value)
+    return all(known_sides(value).values()) or _is_output(value)
 
 
 def find_id(value: dict[str, Any], names: Sequence[str], path: str = "") -> str:
@@ -112,10 +112,10 @@ def unused_fields(value: Mapping[str, Any], used: Collection[str], ids: Collecti
 def value_at(value: Any, path: str) -> Any:
     """Return the value at a path such as `choices[0].message.content`. Raises RefusedRecord if there is none.
 
-    A key that is spelt as the whole path counts first. A text that is JSON is looked into. Letter case and outer blanks
-    of a key do not count, unless two keys differ in nothing else.
+    A key that is spelt as all the rest of the path counts first. A text that is JSON is looked into. Letter case and
+    outer blanks of a key do not count, unless two keys differ in nothing else.
 
-    >>> value_at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), value_at({"A.b ": "y"}, "a.b")
+    >>> value_at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), value_at({"A": {"b.c ": "y"}}, "a.b.c")
     ('x', 'y')
     """
     return _trail(value, path)[-1][1]
@@ -125,18 +125,23 @@ def _trail(value: Any, path: str) -> list[tuple[Any, Any]]:
     """Return the keys and indexes that a path leads along, each with its value. Raises RefusedRecord for nothing."""
     if isinstance(value, dict) and (key := _key(path, value)) is not None:
         return [(key, value[key])]
-    found = list[tuple[Any, Any]]()
-    for step in _STEP.sub(r".\1", path).strip(".").split("."):
+    found, steps = list[tuple[Any, Any]](), _STEP.sub(r".\1", path).strip(".").split(".")
+    while steps:
         inner = parse_embedded_json(value)
-        if isinstance(inner, dict) and (key := _key(step, inner)) is not None:
-            value = inner[key]
-            found.append((key, value))
-        elif isinstance(inner, list) and step.isdigit() and int(step) < len(inner):
-            value = inner[int(step)]
-            found.append((int(step), value))
-        else:
+        names = ((_step(".".join(steps[:taken]), inner), taken) for taken in range(len(steps), 0, -1))
+        step, taken = next((one for one in names if one[0] is not None), (None, 0))
+        if step is None:
             raise RefusedRecord(f"has no field {path}; correct --map")
+        value, steps = inner[step], steps[taken:]
+        found.append((step, value))
     return found
+
+
+def _step(name: str, value: Any) -> str | int | None:
+    """Return the key or the index of a value that a name leads to, None if there is none."""
+    if isinstance(value, list):
+        return int(name) if name.isdigit() and int(name) < len(value) else None
+    return _key(name, value) if isinstance(value, dict) else None
 
 
 def unused_beside(value: Mapping[str, Any], paths: Iterable[str], used: Collection[str]) -> Iterator[str]:
@@ -177,7 +182,7 @@ def top_fields(paths: Iterable[str], names: Collection[str]) -> set[str]:
 
 def refuse_columns(names: Sequence[str], mapping: Mapping[str, str], keeps: Set[str]) -> None:
     """Raise RefusedRecord if no row of a table with columns of these names can become a case that `keeps` fields."""
-    sides = _known_sides(names)
+    sides = known_sides(names)
     used = {*chain(*sides.values())} if all(sides.values()) else {*_OF_OUTPUTS, "output"}
     used |= {*top_fields(mapping.values(), names), *IDS, *(keeps - OF_OTHERS)}
     known = ", ".join(json.dumps(one[:40]) for one in names[:8])
@@ -202,10 +207,11 @@ def read_row(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
     """
     if mapping.keys() & {"output", *_OF_OUTPUTS} or ("assistant" not in mapping and _is_output(value)):
         return _read_output(value, mapping)
-    found = {side: _side(value, side, names) for side, names in _known_sides(value).items() if side not in mapping}
+    found = {side: _side(value, side, names) for side, names in known_sides(value).items() if side not in mapping}
     if not all(found.values()):
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
-        raise RefusedRecord(f"has no known pair of fields, but {known or 'none'}; name them with --map")
+        kind = "pair of fields" if len(found) > 1 else f"field for {next(iter(found))}"
+        raise RefusedRecord(f"has no known {kind}, but {known or 'none'}; name them with --map")
     paths = {side: mapping.get(side, found.get(side, "")) for side in _SIDES}
     asked, reply = (value_at(value, path) if side in mapping else value[path] for side, path in paths.items())
     used = [*found.values()]

@@ -270,7 +270,7 @@ def _parse_error_reason(error: ValueError | RecursionError) -> str:
     if isinstance(error, KeyTwiceError):
         return str(error)
     if isinstance(error, json.JSONDecodeError):
-        return f"is not valid JSON: {error.msg.lower()}"
+        return f"is not valid JSON: {error.msg.lower().removesuffix(' at')}"
     return "holds a number of too many digits"
 
 

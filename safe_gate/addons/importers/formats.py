@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from safe_gate.addons.importers import promptfoo
-from safe_gate.addons.importers.fields import IDS, KEPT, has_known_fields, read_row, with_input
+from safe_gate.addons.importers.fields import IDS, KEPT, has_known_fields, known_sides, read_row, with_input
 from safe_gate.addons.importers.files import (
     MOST_BYTES,
     LeftOut,
@@ -130,7 +130,12 @@ def _read_chat(record: Record, seen: Seen) -> Iterable[Outcome]:
     labelled = (one for one in talk if isinstance(one, dict)) if isinstance(talk, list) else ()
     is_ours = any(key in KEPT or key[:2] == "x_" for key in value) or any("expected" in one for one in labelled)
     whole = is_ours and name == "messages"
-    return [Sample([], read_messages(talk, whole=whole), [name], whole=whole)]
+    said, beside = read_messages(talk, whole=whole), known_sides(value)["assistant"]
+    if beside and not find_reply(said):
+        raise RefusedRecord(
+            f"has no reply in {name}; if {beside[0]} is it, set --map user={name},assistant={beside[0]}"
+        )
+    return [Sample([], said, [name], whole=whole)]
 
 
 def _is_trl(record: Record) -> bool:
@@ -280,7 +285,8 @@ def _read_batch(record: Record, seen: Seen) -> Iterator[Sample]:
         if (id_, "answered") not in seen:
             raise RefusedRecord("has no response in these files; name the file of responses too", is_sample=False)
         if record is not request:
-            raise RefusedRecord("has the custom_id of an earlier request", is_sample=False)
+            words = "has the custom_id of an earlier request; give each its own, or import each batch by itself"
+            raise RefusedRecord(words, is_sample=False)
         return
     response = value.get("response")
     if not isinstance(response, dict) or response.get("status_code") != 200:

@@ -10,6 +10,7 @@ from tests.support.cases import SafeGate, bare_case, refused, write_batch
 from tests.support.hostile import commands_in
 from tests.support.importing import (
     ASK,
+    EARLIER,
     LANGFUSE,
     OUTPUT,
     REPLY,
@@ -30,12 +31,24 @@ RUN = {"id": "a", "run_type": "llm", "inputs": {"messages": [TURNS[:1]]}}
 
 
 def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
-    row = {"row": 5, "said": {"by.user": ASK}, "calls": [{"reply": json.dumps({"text": REPLY})}], "kind": "billing"}
+    row = {"row": 5, "said": {"by user": ASK}, "calls": [{"reply": json.dumps({"text": REPLY})}], "kind": "billing"}
     mapping = ("--map", "user=said.by.user, assistant=calls[0].reply.text,id=row,tags=kind")
     assert "has no field said.by.user; correct --map" in refusal(safe_gate, write("in.jsonl", row), *mapping)
-    write("in.jsonl", row | {"said": {"by": {"user": ASK}}})
-    (case,) = imported(safe_gate, "in.jsonl", *mapping)
-    assert (exchanges([case]), case["tags"]) == ([("5", ASK, REPLY)], ["billing"])
+    for said in ({"by": {"user": ASK}}, {"by.user": ASK, "by": "x"}):
+        write("in.jsonl", row | {"said": said})
+        (case,) = imported(safe_gate, "in.jsonl", *mapping)
+        assert (exchanges([case]), case["tags"]) == ([("5", ASK, REPLY)], ["billing"])
+
+
+def test_a_reply_beside_the_messages_is_named(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"id": "a", "messages": [*EARLIER, TURNS[0]], "response": REPLY})
+    mapping = "user=messages,assistant=response"
+    assert f"a: has no reply in messages; if response is it, set --map {mapping}\n" in refusal(safe_gate, "in.jsonl")
+    assert "a: has no known field for user, but" in refusal(safe_gate, "in.jsonl", "--map", "assistant=response")
+    assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
+    write("in.jsonl", {"id": "a", "q": ASK, "r": {"id": "r", "output": [TURNS[1]]}})
+    words = "has a reply that is an object; expected text; name the text in it: --map assistant=PATH"
+    assert words in refusal(safe_gate, "in.jsonl", "--map", "user=q,assistant=r")
 
 
 def test_a_mapped_id_is_needed_only_where_a_reply_is(safe_gate: SafeGate) -> None:
