@@ -292,7 +292,8 @@ def refuse_unknown(path: Path) -> None:
     is_named = path.name in CONFIG_FILES or not known.isdisjoint(content)
     if not is_named and not any(suggestion(key, known) for key in content):
         kinds = "cases, a batch, outputs, a config file, a rule pack, a report, a shard or waivers"
-        raise CannotJudge.at(name, f"has no field that says what it is; expected {kinds}")
+        convert = f"if another tool wrote it, convert it: safe-gate import {shlex.quote(name)} --out cases.jsonl"
+        raise CannotJudge.at(name, f"has no field that says what it is; expected {kinds}; {convert}")
 
 
 def refuse_own_file(content: Any, file: FilePath, name: str, form: Documents) -> None:

@@ -197,7 +197,14 @@ INVALID = [
     ("p.json", '{"pack": "acme",\n"rules": []}  // b', f":2: is not valid JSON: {COMMENT}, at column 15\n"),
     ("w.json", '{"waivers": [/* b */]}', f":1: is not valid JSON: {COMMENT}, at column 14\n"),
     ("x_batch_1.json", "{}", ": has no field that says what it is; expected"),
-    ("x_batch_1.json", '{"tool": {}}', ": has no field that says what it is; expected"),
+    (
+        "x_batch_1.json",
+        '{"tool": {}}',
+        (
+            ": has no field that says what it is; expected cases, a batch, outputs, a config file, a rule pack, a report, "
+            "a shard or waivers; if another tool wrote it, convert it: safe-gate import x_batch_1.json --out cases.jsonl\n"
+        ),
+    ),
     (
         "x.json",
         '{"$schema": "https://json-schema.org/draft/2020-12/schema"}',
