@@ -146,12 +146,14 @@ def find_stale(
         if unmatched := sources[path].unmatched:
             stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(unmatched)))
         is_same = compared is not None and gate_rules.has_outputs_of_base(own.get(path, {}), compared)
+        is_same = was is not None and (is_same or was.sha256 == now.sha256)
         stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:
-            days = age(entry, judged_at)
+            entries = (entry, was) if was and is_same else (entry,)  # a new time alone makes no recording new
+            days = max(age(one, judged_at) for one in entries)
             if days > options.max_age:
                 stale.append(Stale(path, Fault.TOO_OLD, days=days))
-            elif days < -_SKEW and _is_committed(path, entry, run):
+            elif age(entry, judged_at) < -_SKEW and _is_committed(path, entry, run):
                 stale.append(Stale(path, Fault.IN_FUTURE))
     return Recordings(on_stale, options.max_age, len(sources), tuple(stale))
 

@@ -31,7 +31,10 @@ COMMAND = Command(
 
 
 def main(call: Call) -> int:
-    """Write new entries for the recordings that the command line names, and keep the others. Returns 0 or 3."""
+    """Write new entries for the recordings that the command line names, and keep the others. Returns 0 or 3.
+
+    If it names none, a recording whose bytes an entry has keeps the time of that.
+    """
     config = (options := call.options()).config
     known = find_sources(options)
     named = [*map(spelled, call.arguments["files"])] or list(known)
@@ -48,6 +51,9 @@ def main(call: Call) -> int:
         raise CannotJudge(*unmatched)
     new = as_they_are(wanted, call.arguments["model"], at)
     kept = lock.recordings if (lock := read_lock(config)) else {}
+    if not call.arguments["files"]:
+        times = {one.sha256: one.recorded_at for one in kept.values()}
+        new = {path: replace(one, recorded_at=times.get(one.sha256, at)) for path, one in new.items()}
     if not call.arguments["model"]:
         new = {path: replace(one, model=kept[path].model if path in kept else "") for path, one in new.items()}
     every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path in known}
@@ -55,6 +61,7 @@ def main(call: Call) -> int:
     for path, entry in new.items():
         kept_id = "" if call.arguments["model"] else ", kept from the old entry"
         model = f"model {plain(Untrusted(entry.model))}{kept_id}" if entry.model else "no model named"
-        call.effects.out(f"{console.path_text(path)}: {plural(len(entry.sources), 'source')}, {model}")
+        when = "" if entry.recorded_at == at else f", unchanged since {entry.recorded_at}"
+        call.effects.out(f"{console.path_text(path)}: {plural(len(entry.sources), 'source')}, {model}{when}")
     call.effects.out(f"Written: {console.path_text(lock_path(config))}")
     return 0

@@ -238,14 +238,17 @@ def entry_before(path: str, entry: Locked, base: Lock, origins: Collection[str])
     """Return what the base's lock says of a recording, None if it is new.
 
     `origins` are the recordings from which its cases come: of the sources that its `entry` has now, theirs count too.
-    Its model may be that of any.
+    Its model may be that of any, and its time is the first of theirs.
     """
     own = base.recordings.get(path, Locked("", "", "", {}))
     before = [one for name, one in base.recordings.items() if name in {path, *origins}]
     known = {name: sha for one in before for name, sha in one.sources.items() if name in entry.sources}
     models = [one.model for one in before]
     model = entry.model if entry.model in models else max(models, default="")
-    return replace(own, model=model, sources=known | dict(own.sources)) if before else None
+    if not before:
+        return None
+    at = min(one.recorded_at for one in before)
+    return replace(own, model=model, recorded_at=at, sources=known | dict(own.sources))
 
 
 def has_outputs_of_base(cases: Mapping[str, Set[str]], compared: Comparison) -> bool:
@@ -263,7 +266,7 @@ def stale(path: str, now: Locked, entry: Locked | None, before: Locked | None, *
     """Yield why a recording is stale, nothing if it is not.
 
     `now` is the recording as it is, with the sources that are there; `entry` is what the lock says of it, `before` what
-    the lock of the base commit says. It `is_same` if its cases have the base's outputs.
+    the lock of the base commit says. It `is_same` if it has the base's bytes, or its cases the base's outputs.
     """
     if entry is None:
         yield Stale(path, Fault.NOT_LOCKED)
@@ -272,7 +275,7 @@ def stale(path: str, now: Locked, entry: Locked | None, before: Locked | None, *
         yield Stale(path, Fault.SOURCES_CHANGED, changed)
     if now.sha256 != entry.sha256:
         yield Stale(path, Fault.NOT_RENEWED)
-    elif before and (is_same or before.sha256 == now.sha256):
+    elif before and is_same:
         if moved := _different(before, entry):
             yield Stale(path, Fault.NOT_RECORDED_AGAIN, moved)
         if before.model and before.model != entry.model:

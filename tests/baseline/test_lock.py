@@ -328,6 +328,25 @@ def test_age_counts_to_the_judged_commit(safe_gate: SafeGate) -> None:
     refused(safe_gate("run", "--max-age", "1"), "max-age: needs the time of the judged commit")
 
 
+def test_a_new_time_alone_makes_no_recording_new(safe_gate: SafeGate, locked: str, monkeypatch: Patch) -> None:
+    configure(SETTINGS | {"max-age": 0})
+    old: Faults = [("is too old", [])]
+    assert stale(safe_gate) == old
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767326645")  # the time of the commits
+    said = f"{CASES}: 5 sources, model m-1, kept from the old entry"
+    assert f"{said}, unchanged since 2026-01-01T00:00:00Z\n" in safe_gate("lock").out
+    rename()
+    safe_gate("lock", "--model", "m-1")
+    assert stale(safe_gate, "--baseline", locked) == old
+    git("checkout", "--quiet", ".")
+    configure(SETTINGS | {"max-age": 0})
+    for reply, told in (("", old), ("What was it like?", [])):
+        record(reply)
+        assert f"{said}\n" in safe_gate("lock", CASES).out
+        assert stale(safe_gate) == []  # without a base the time is the one that the lock says
+        assert stale(safe_gate, "--baseline", locked) == told
+
+
 @pytest.mark.usefixtures("locked")
 @pytest.mark.parametrize(("rule", "limit"), [("max-age", "3"), ("stale-recordings", "fail")])
 def test_a_rule_on_recordings_needs_one(safe_gate: SafeGate, rule: str, limit: str) -> None:
