@@ -56,12 +56,15 @@ def main(call: Call) -> int:
         new = {path: replace(one, recorded_at=times.get(one.sha256, at)) for path, one in new.items()}
     if not call.arguments["model"]:
         new = {path: replace(one, model=kept[path].model if path in kept else "") for path, one in new.items()}
-    every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path in known}
+    gone = [path for path in sorted(kept) if path not in known and not disk.exists(Path(path))]  # others' may be here
+    every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path not in gone}
     disk.write(Path(lock_path(config)), jsontext.to_json(codec.to_json(as_written(Lock(every), config))))
     for path, entry in new.items():
         kept_id = "" if call.arguments["model"] else ", kept from the old entry"
         model = f"model {plain(Untrusted(entry.model))}{kept_id}" if entry.model else "no model named"
         when = "" if entry.recorded_at == at else f", unchanged since {entry.recorded_at}"
         call.effects.out(f"{console.path_text(path)}: {plural(len(entry.sources), 'source')}, {model}{when}")
+    for path in gone:
+        call.effects.out(f"{console.path_text(path)}: dropped, there is no such file")
     call.effects.out(f"Written: {console.path_text(lock_path(config))}")
     return 0

@@ -513,6 +513,20 @@ def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate) -> None:
 
 
 @pytest.mark.usefixtures("locked")
+def test_two_configs_in_one_folder_share_a_lock(safe_gate: SafeGate) -> None:
+    other = "b.config.json"
+    write_cases(Path("evals/b.jsonl"), turn("b"))
+    named = {"synthesis-cases": ["evals/b.jsonl"], "recordings": {"evals/b.jsonl": [PROMPT]}}
+    configure(SETTINGS | named, other)
+    safe_gate("lock", "--config", other)
+    assert [safe_gate("run", "--config", one).code for one in (CONFIG, other)] == [0, 0]
+    assert stale(safe_gate, "--config", other) == []
+    Path("evals/b.jsonl").unlink()
+    assert f"evals/b.jsonl: dropped, there is no such file\nWritten: {LOCK}\n" in safe_gate("lock").out
+    assert [*entries()] == [CASES]
+
+
+@pytest.mark.usefixtures("locked")
 def test_what_lock_cannot_write_is_said(safe_gate: SafeGate) -> None:
     words = 'evals/A.jsonl: is not among the recordings of the config file (did you mean "evals/a.jsonl"?)'
     assert words in lock_refusal(safe_gate, "evals/A.jsonl")
