@@ -11,10 +11,11 @@ import os
 import posixpath
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache, partial
+from glob import has_magic
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
@@ -409,9 +410,24 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
     content = disk.parse_json(text, name, comments=True)
     bare = blank_comments(text)
     faults = [_setting_fault(fault) for fault in load_schema("config").faults(content)] if is_checked else []
+    locate = partial(_resolve_config_path, config=name, root=root)
+    if is_checked and not faults:
+        faults += _recording_faults(content.get("recordings", ()), locate)
     if problems := fault_problems(faults, name, bare):
         raise CannotJudge(*(replace(one, code=Code.INVALID_SETTING) for one in problems))
-    return Config(name, content, line_finder(bare), partial(_resolve_config_path, config=name, root=root))
+    return Config(name, content, line_finder(bare), locate)
+
+
+def _recording_faults(recordings: Iterable[str], locate: Callable[[str], str]) -> Iterator[Fault]:
+    """Yield a fault for each recording of a config that is no name of one file, or another spelling of one."""
+    seen = dict[str, str]()
+    for one in recordings:
+        if (first := seen.setdefault(posixpath.normpath(locate(one)), one)) != one:
+            yield Fault(
+                ("recordings", one), f"names the same file as {quote(first)}; join their sources under one name"
+            )
+        elif has_magic(one) and not exists(HERE / locate(one)):
+            yield Fault(("recordings", one), "is a glob; name one file for each entry: globs are for sources")
 
 
 def place_in_config(problems: Iterable[Problem], config: str, *, root: FilePath = HERE) -> Iterator[Problem]:

@@ -564,6 +564,21 @@ def test_a_setting_among_recordings_is_told_from_a_file(safe_gate: SafeGate, nam
     refused(safe_gate("run", "--synthesis-cases", CASES), f"{CONFIG}:1: recordings.{name}: is 30; {hint}")
 
 
+@pytest.mark.parametrize("folder", ["", "app/"])
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("./evals/b.jsonl", 'names the same file as "evals/b.jsonl"; join their sources under one name'),
+        ("evals/*.jsonl", "is a glob; name one file for each entry: globs are for sources"),
+    ],
+)
+@pytest.mark.usefixtures("locked")
+def test_an_entry_of_recordings_is_one_file_of_its_own(safe_gate: SafeGate, folder: str, name: str, told: str) -> None:
+    path = f"{folder}{CONFIG}"
+    configure({"synthesis-cases": [name], "recordings": {"evals/b.jsonl": ["x"], name: ["y"]}}, path)
+    refused(safe_gate("run", "--config", path), f"{path}:1: recordings.{name}: {told}")
+
+
 @pytest.mark.parametrize("content", ["{", "[]", '{"recordings": {"evals/a.jsonl": {}}}', '{"recordings": 1}', "\xff"])
 def test_a_broken_lock_is_no_verdict(safe_gate: SafeGate, locked: str, content: str) -> None:
     Path(LOCK).write_text(content, "latin-1")
