@@ -564,6 +564,16 @@ def test_a_setting_among_recordings_is_told_from_a_file(safe_gate: SafeGate, nam
     refused(safe_gate("run", "--synthesis-cases", CASES), f"{CONFIG}:1: recordings.{name}: is 30; {hint}")
 
 
+@pytest.mark.usefixtures("locked")
+def test_the_gate_s_own_files_are_sources_of_no_glob(safe_gate: SafeGate) -> None:
+    configure(SETTINGS | {"recordings": {CASES: ["*.json", "**"]}})
+    assert safe_gate("lock").code == 0
+    for _ in range(2):
+        assert safe_gate("run", "--reports", "json,html").code == 0
+    configure(SETTINGS | {"recordings": {CASES: ["reports/*.json"]}})
+    assert '"reports/*.json" matches no file' in lock_refusal(safe_gate)
+
+
 @pytest.mark.parametrize("folder", ["", "app/"])
 @pytest.mark.parametrize(
     ("name", "told"),
