@@ -167,4 +167,6 @@ def test_an_object_that_is_lost_fails_a_command_but_changes_no_verdict() -> None
     for words, code in ((["run", "--cases", "c.jsonl"], 1), (["validate", "c.jsonl"], 3)):
         with Path("/dev/full").open("w") as full:
             command = [sys.executable, "-I", "-m", "safe_gate", *words, "--json"]
-            assert subprocess.run(command, stdout=full, stderr=subprocess.DEVNULL, check=False).returncode == code
+            ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        assert ran.returncode == code
+        assert ran.stderr.endswith("standard output: cannot be written: No space left on device\n")
