@@ -165,7 +165,10 @@ def overwritten_reports(reports: Iterable[Path], *readers: Settings) -> list[Pat
 
 
 def refuse_to_overwrite(flag: str, path: str, read: Iterable[Path]) -> None:
-    """Raise CannotJudge for a report that would overwrite a file that is read."""
+    """Raise CannotJudge for a report that would overwrite a file that is read, or go to standard output."""
+    if path == disk.DASH:
+        words = "is -, and standard output has what people read; name a file, such as report.json"
+        raise CannotJudge.at(flag, words, Code.USAGE)
     if disk.is_any_of(path, read):
         words = f"names {path}, which this run reads, and must not replace; name another file"
         raise CannotJudge.at(flag, words, Code.USAGE)

@@ -190,6 +190,8 @@ def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate)
         "eval --cases c.jsonl --config other.json --out other.json",
     ):
         refused(safe_gate(*arguments.split()), "which this run reads, and must not replace; name another file")
+    for arguments in ("score --batch b --output -", "eval --cases c.jsonl --out -", "compare HEAD --out -"):
+        refused(safe_gate(*arguments.split()), "is -, and standard output has what people read; name a file")
     assert {path: path.read_bytes() for path in Path().iterdir()} == before
     os.mkfifo("pipe")
     for out in ("pipe", "/dev/safe-gate-report.json"):
