@@ -13,11 +13,11 @@ from importlib import import_module
 from safe_gate import addons
 from safe_gate.core.jsontext import pieces
 from safe_gate.gate.stored import report_json, streamed
-from safe_gate.model.results import Judgement
+from safe_gate.model.results import Judgement, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
 from safe_gate.render.markdown import scorecard
-from safe_gate.render.untrusted import name_in_full, quote_phrase
+from safe_gate.render.untrusted import name_in_full, plain, quote_phrase
 from safe_gate.render.view import ReportView
 
 Draw = Callable[[ReportView], Iterable[str]]
@@ -38,6 +38,11 @@ def format_files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
         else:
             module = addons.page.report if name == "html" else import_module(f"{__name__}.{name}")
             yield from module.FILES.items()
+
+
+def gate_of(view: ReportView) -> tuple[str, ...]:
+    """Return what tells a gate's findings from those of others: its name, if it has one."""
+    return (plain(Untrusted(view.origin.gate)),) if view.origin.gate else ()
 
 
 LONGEST_MESSAGE = 1_000

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from safe_gate.core.jsontext import digest, line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
-from safe_gate.render.formats import LONGEST_MESSAGE, judgement_message
+from safe_gate.render.formats import LONGEST_MESSAGE, gate_of, judgement_message
 from safe_gate.render.untrusted import problem_message, quote_phrase
 from safe_gate.render.view import ReportView, rule_message, rule_name
 
@@ -30,19 +30,21 @@ FILES = {"safe-gate.gitlab.json": _draw}
 
 def _issues(view: ReportView) -> Iterator[JsonObject]:
     report, folder = view.report, view.origin.folder
+    gate: tuple[object, ...] = gate_of(view)
     for one in report.problems:
-        key: tuple[object, ...] = ("problem", one.place.path, one.place.line, one.case_id, one.field, one.message)
-        yield _issue("input", problem_message(one), key, "blocker", one.place, folder)
+        place = one.place
+        key = (*gate, "problem", place.path, place.line, one.case_id, one.field, one.message)
+        yield _issue("input", problem_message(one), key, "blocker", place, folder)
     for rule in report.broken():
         place = Place(report.provenance.inputs[0].path)  # an issue must have one
-        key = ("rule", rule.evaluator, rule.rule, rule.group)
+        key = (*gate, "rule", rule.evaluator, rule.rule, rule.group)
         yield _issue(f"gate/{rule_name(rule)}", quote_phrase(rule_message(rule)), key, "blocker", place, folder)
     for case in view.cases():
         name, result = case.evaluator.name, case.result
         for judged in case.judgements_to_review():
             if judged.by not in case.waivers:
                 words, severity = judgement_message(case, judged), _SEVERITIES[case.level(judged)]
-                key = (name, result.id, judged.by)
+                key = (*gate, name, result.id, judged.by)
                 yield _issue(f"{name}/{judged.by}", words, key, severity, result.place, folder)
 
 

@@ -19,7 +19,7 @@ from safe_gate.model.report import Verdict
 from safe_gate.model.results import Explanation, Judgement, Severity
 from safe_gate.render.cases import WHOLE_CASE, ShownCase, ShownPart
 from safe_gate.render.comparison import FAILS_BY_RULES, NEW_CASE, NEWLY_FAILING
-from safe_gate.render.formats import judgement_message
+from safe_gate.render.formats import gate_of, judgement_message
 from safe_gate.render.untrusted import (
     LONGEST_REASON,
     address,
@@ -48,7 +48,7 @@ def _draw(view: ReportView) -> Iterator[str]:
     results, left_out = _first_results(_ranked_results(view, [rule["id"] for rule in rules]))
     facts = {
         "tool": {"driver": {"name": "SAFE Gate", "version": report.tool.version, "rules": rules}},
-        "automationDetails": {"id": "safe-gate/"},
+        "automationDetails": {"id": "/".join(("safe-gate", *gate_of(view), ""))},
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [_invocation(view, left_out)],
     }
@@ -115,7 +115,8 @@ def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_Ranked]
         name = case.evaluator.name
         for one in case.judgements_to_review():
             location = _location(case.result.place, view.origin.folder)
-            result = _result(case, one, rules, location)
+            key = digest([*gate_of(view), name, case.result.id, one.by])[:32]
+            result = _result(case, one, rules, location, f"{key}:1")
             if changed:
                 same = "updated" if case.result.id in changed.get(name, ()) else "unchanged"
                 result["baselineState"] = _STATES.get(case.change, same) if name in changed else "new"
@@ -131,7 +132,9 @@ _STATES = {
 """SARIF section 3.27.24."""
 
 
-def _result(case: ShownCase, judgement: Judgement, rules: Sequence[str], location: Mapping[str, Any]) -> dict[str, Any]:
+def _result(
+    case: ShownCase, judgement: Judgement, rules: Sequence[str], location: Mapping[str, Any], fingerprint: str
+) -> dict[str, Any]:
     rule, name = f"{case.evaluator.name}/{judgement.by}", name_in_full(case.result.id)
     hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in judgement.hits[:10]]
     logical = {"name": name, "fullyQualifiedName": f"{case.evaluator.name}/{name}"}
@@ -145,9 +148,7 @@ def _result(case: ShownCase, judgement: Judgement, rules: Sequence[str], locatio
         "level": case.level(judgement),
         "message": {"text": sarif(judgement_message(case, judgement))},
         "locations": [{**location, "logicalLocations": [logical]}],
-        "partialFingerprints": {
-            "primaryLocationLineHash": f"{digest([case.evaluator.name, case.result.id, judgement.by])[:32]}:1"
-        },
+        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
         **({"suppressions": suppressions} if suppressions else {}),
         "properties": {"label": judgement.label, **({"hits": hits} if hits else {})},
     }

@@ -76,6 +76,18 @@ def test_results_are_known_again_wherever_their_cases_stand(safe_gate: SafeGate)
     assert fingerprints(*cases) == fingerprints(turn("new"), *reversed(cases))
 
 
+def test_two_gates_share_no_category_and_no_fingerprint(safe_gate: SafeGate) -> None:
+    found = []
+    for flags in ((), ("--gate-id", "care")):
+        run(safe_gate, turn("bad", assistant=BAD), flags=(*ALL, *flags))
+        reports = read()
+        prints = {one["partialFingerprints"]["primaryLocationLineHash"] for one in reports.run["results"]}
+        prints |= {one["fingerprint"] for one in reports.gitlab}
+        found.append((reports.run["automationDetails"]["id"], prints))
+    assert [category for category, _ in found] == ["safe-gate/", "safe-gate/care/"]
+    assert not found[0][1] & found[1][1]
+
+
 def test_a_baseline_gives_each_result_a_state(safe_gate: SafeGate) -> None:
     was_bad, stays_good = turn("was bad", assistant=BAD), turn("stays good")
     run(safe_gate, was_bad, turn("gets bad"), stays_good, flags=ALL)
