@@ -293,7 +293,8 @@ def _recordings_hold(found: Recordings) -> Iterator[RuleOutcome]:
     warns = found.on_stale == "warn"
     for one in found.stale:
         allowed = f", {plural(one.days, 'day')}; at most {found.max_age}" if one.days else ""
-        what = "matches no file" if one.fault is Fault.NO_SUCH_SOURCE else "changed"
+        few = plural(len(one.files), "pattern matches no file", "patterns match no file")
+        what = few if one.fault is Fault.NO_SUCH_SOURCE else f"{plural(len(one.files), 'source')} changed"
         yield RuleOutcome(
             STALE_RECORDINGS,
             "gate",

@@ -372,9 +372,8 @@ def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked
     ran = safe_gate("run", "--stale-recordings", "warn")
     assert (ran.code, "Gate: PASS (1 rule holds, 1 warning)" in ran.out, "Next:" in ran.out) == (0, True, False)
     assert "next" not in json.loads(safe_gate("run", "--stale-recordings", "warn", "--json").out)
-    said = (
-        f'Recording "{CASES}": {OLDER}: record it again, then run safe-gate lock with this config; changed: "{PROMPT}"'
-    )
+    advice = "record it again, then run safe-gate lock with this config; 1 source changed"
+    said = f'Recording "{CASES}": {OLDER}: {advice}: "{PROMPT}"'
     assert said in " ".join(ran.out.split())
     comment = Path("reports/safe-gate.md").read_text("utf-8")
     assert f"> [!WARNING]\n> - Recording <code>evals&#47;a<wbr>&#46;jsonl</code>: **{OLDER}**" in comment

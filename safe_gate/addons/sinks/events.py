@@ -14,6 +14,7 @@ from safe_gate.model.problems import number
 from safe_gate.model.report import Report
 from safe_gate.model.results import CaseResult, Untrusted
 from safe_gate.render.untrusted import plain, quote_phrase
+from safe_gate.render.view import rule_message
 
 VERDICT = "safe.gate.verdict"
 """The type of the event of a run."""
@@ -109,7 +110,7 @@ def _verdict_event(report: Report, run: Run) -> Event:
         "tool": codec.to_json(report.tool),
         "timestamp": report.generated_at,
     }
-    why = "; ".join(rule.message for rule in report.broken())[:_LONGEST]
+    why = "; ".join(quote_phrase(rule_message(rule)) for rule in report.broken())[:_LONGEST]
     return Event(VERDICT, "", data, (Evaluation("safe_gate.verdict", verdict, None, why),))
 
 

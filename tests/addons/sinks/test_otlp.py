@@ -13,11 +13,13 @@ from tests.support.cases import Patch, SafeGate, short_turn, write_cases
 from tests.support.events_sent import AT, SECRET, run, to, warnings
 from tests.support.github import HEAD, REPOSITORY, Gate
 from tests.support.receivers import receiving, rejecting
+from tests.support.weakening import configure
 
 
 def test_otlp_has_an_evaluation_of_each_metric_check_batch_and_run(gate: Gate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"api-key={SECRET}")
     monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=staging")
+    configure({"recordings": {"c.jsonl": ["b_1.json"]}, "stale-recordings": "fail"})
     with receiving() as receiver:
         step = gate("fail", "--batch", "b_*", *to(receiver, "otlp"), GITHUB_RUN_ID="7")
     assert step.outputs["sink-status"] == "sent"
@@ -49,7 +51,9 @@ def test_otlp_has_an_evaluation_of_each_metric_check_batch_and_run(gate: Gate, m
     verdict = told[-1]
     assert (verdict["gen_ai.evaluation.score.label"], verdict["test.suite.run.status"]) == ("fail", "failure")
     assert verdict["vcs.ref.head.revision"] == HEAD
-    assert "Pass rate 66.7% is below 80.0%" in verdict["gen_ai.evaluation.explanation"]
+    why = verdict["gen_ai.evaluation.explanation"]
+    assert "Pass rate 66.7% is below 80.0%" in why
+    assert 'Recording "c.jsonl": has no entry in the lock' in why
 
 
 @pytest.mark.soak
