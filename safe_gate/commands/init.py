@@ -36,6 +36,7 @@ _MOVES = {
 _WRITTEN_CONFIG = "safe-gate.config.json"
 _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
+_RUNS_THE_GATE = re.compile(r"/safe-gate(?:/composite)?@|\bsafe[-_]gate run\b")
 _INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
 
 
@@ -111,7 +112,7 @@ def _why_kept(path: Path) -> str:
 
 
 def _workflows_with_the_gate() -> list[str]:
-    return [file.as_posix() for file in sorted(_WORKFLOWS.glob("*.y*ml")) if "/safe-gate@" in _text(file)]
+    return [file.as_posix() for file in sorted(_WORKFLOWS.glob("*.y*ml")) if _RUNS_THE_GATE.search(_text(file))]
 
 
 def _text(path: Path) -> str:
