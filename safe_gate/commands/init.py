@@ -66,8 +66,10 @@ def main(call: Call) -> int:
     for line in (*to_add, *_where(platforms, folder, workflow)):
         effects.out(line)
     first = "" if to_add else "safe-gate run judges the samples; "
-    step = "evals/README.md says how to record your own answers"
-    effects.out("Nothing was written." if is_dry else f"Next: {first}{step}")
+    readme = Path("evals/README.md")
+    is_own = readme in kept and _text(readme) != wanted[readme]
+    step = "fill in evals/record.py" if is_own else f"{readme.as_posix()} says how"
+    effects.out("Nothing was written." if is_dry else f"Next: {first}{step} to record your own answers")
     return 0
 
 

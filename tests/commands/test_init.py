@@ -139,6 +139,9 @@ def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate)
     ran = safe_gate("init")
     assert (ran.code, tree()) == (0, before)
     assert "Written" not in ran.out
+    assert ran.out.endswith(
+        "Next: safe-gate run judges the samples; fill in evals/record.py to record your own answers\n"
+    )
     assert {f"Left alone: {name} (exists)" for name in before} < set(ran.out.splitlines())
 
 
