@@ -103,7 +103,8 @@ class Settings(gate.Limits):
     tags: Annotated[Mapping[str, Mapping[str, Any]] | None, Names("gate", (), env=())] = Field(
         None,
         description="Synthesis: max-unexpected-failures, min-pass-rate and min-label-accuracy for the cases with one "
-        "tag. Here min-pass-rate counts cases that pass or fail as expected. Config file only.",
+        "tag, and must_contain, must_contain_any and must_not_contain for their replies. Here min-pass-rate counts "
+        "cases that pass or fail as expected. Config file only.",
     )
 
     @classmethod
