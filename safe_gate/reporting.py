@@ -176,11 +176,11 @@ def report_refusal(problems: Sequence[Problem], options: Settings, effects: Effe
 
 
 def _origin(options: Settings, effects: Effects) -> Origin:
-    """Return where the run's result comes from; a gate without an id has the name of its job.
+    """Return where the run's result comes from.
 
     On another machine than a runner of GitHub's, the page's header has what the clone says.
     """
-    origin = effects.context.origin(effects.folder, options.gate_id or effects.context.job, effects.checkout)
+    origin = effects.context.origin(effects.folder, options.gate_id, effects.checkout)
     if not origin.commit and "html" in options.reports:
         with suppress(Missing, CannotJudge):
             origin = origin._replace(commit=Clone().commit("HEAD").sha)

@@ -147,7 +147,7 @@ class Context(NamedTuple):
     def origin(self, folder: str, gate_id: str, checkout: str) -> Origin:
         """Return where a result comes from that was found in a folder of a checkout of the repository."""
         repository = f"{self.server_url}/{self.repository}" if self.server_url and self.repository else ""
-        return Origin(repository, folder, self.subject.head_sha, self.run.id, gate_id, checkout)
+        return Origin(repository, folder, self.subject.head_sha, self.run.id, gate_id, checkout, self.job)
 
     @property
     def may_have_pull_request(self) -> bool:

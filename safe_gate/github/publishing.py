@@ -154,7 +154,7 @@ def _send(report: Report, wanted: Settings, origin: Origin, effects: Effects) ->
         return status
     context = effects.context
     url = f"{origin.repository}/actions/runs/{context.run.id}/attempts/{context.run.attempt}" if origin.run else ""
-    gate = origin.gate or context.job
+    gate = origin.name
     source = f"{url or 'safe-gate'}{f'#{quote(gate)}' if gate else ''}"
     run = addons.sinks.Run(source, gate, origin.repository, url)
     if failures := addons.sinks.deliver(report, run, wanted.receivers):

@@ -276,8 +276,9 @@ class Origin(NamedTuple):
     """The origin of a result, if known. It is no part of the result itself.
 
     `repository` is the repository's address, and `folder` is the working folder's path in it. `commit` is the
-    judged commit, `run` the workflow run's number, and `gate` the gate's id, if it has one. `checkout` is the commit
-    that cases are linked at, "" if it is the judged one: GitHub merges a head before it is checked out.
+    judged commit, `run` the workflow run's number, and `gate` the gate's id, if it has one; `job` is that of the run.
+    `checkout` is the commit that cases are linked at, "" if it is the judged one: GitHub merges a head before it is
+    checked out.
     """
 
     repository: str = ""
@@ -286,6 +287,12 @@ class Origin(NamedTuple):
     run: int = 0
     gate: str = ""
     checkout: str = ""
+    job: str = ""
+
+    @property
+    def name(self) -> str:
+        """The gate's id, or else the name of its job, "" without either."""
+        return self.gate or self.job
 
 
 NOWHERE = Origin()

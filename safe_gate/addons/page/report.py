@@ -56,7 +56,7 @@ FILES = {"safe-gate.html": _draw}
 def _origin(report: Report, origin: Origin) -> Iterator[Phrase]:
     """Yield where a report comes from: its repository, commit, gate, time, tool and digest."""
     repository, tool, digests = origin.repository.partition("//")[2], report.tool, report.provenance.digests
-    whence = ("repository ", repository), ("commit ", origin.commit[:12]), ("gate ", origin.gate)
+    whence = ("repository ", repository), ("commit ", origin.commit[:12]), ("gate ", origin.name)
     yield from ((title, Untrusted(name)) for title, name in whence if name)
     yield (report.generated_at.replace("T", " ").replace("Z", " UTC"),)
     yield (f"{tool.name} {tool.version}",)

@@ -13,6 +13,7 @@ from importlib import import_module
 from safe_gate import addons
 from safe_gate.core.jsontext import pieces
 from safe_gate.gate.stored import report_json, streamed
+from safe_gate.model.report import Origin
 from safe_gate.model.results import Judgement, Untrusted
 from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
@@ -26,8 +27,13 @@ Draw = Callable[[ReportView], Iterable[str]]
 
 _BUILT_IN: Mapping[str, Mapping[str, Draw]] = {
     "json": {"safe-gate.json": lambda view: pieces(report_json(view.report, streamed))},  # which can be a baseline
-    "markdown": {"safe-gate.md": lambda view: [scorecard(view, limit=SUMMARY_LIMIT, recorded=view.recorded)]},
+    "markdown": {"safe-gate.md": lambda view: [_markdown(view)]},
 }
+
+
+def _markdown(view: ReportView) -> str:
+    """Return the text of the comment without its links, so that it is the same wherever the gate runs."""
+    return scorecard(view, limit=SUMMARY_LIMIT, origin=Origin(gate=view.origin.gate), recorded=view.recorded)
 
 
 def format_files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
@@ -41,8 +47,8 @@ def format_files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:
 
 
 def gate_of(view: ReportView) -> tuple[str, ...]:
-    """Return what tells a gate's findings from those of others: its name, if it has one."""
-    return (plain(Untrusted(view.origin.gate)),) if view.origin.gate else ()
+    """Return what tells a gate's findings from those of others: its id or its job, if it has one."""
+    return (plain(Untrusted(view.origin.name)),) if view.origin.name else ()
 
 
 LONGEST_MESSAGE = 1_000

@@ -76,7 +76,7 @@ def test_results_are_known_again_wherever_their_cases_stand(safe_gate: SafeGate)
     assert fingerprints(*cases) == fingerprints(turn("new"), *reversed(cases))
 
 
-def test_two_gates_share_no_category_and_no_fingerprint(safe_gate: SafeGate) -> None:
+def test_two_gates_share_no_heading_no_category_and_no_fingerprint(safe_gate: SafeGate) -> None:
     found = []
     for flags in ((), ("--gate-id", "care")):
         run(safe_gate, turn("bad", assistant=BAD), flags=(*ALL, *flags))
@@ -86,6 +86,7 @@ def test_two_gates_share_no_category_and_no_fingerprint(safe_gate: SafeGate) -> 
         found.append((reports.run["automationDetails"]["id"], prints))
     assert [category for category, _ in found] == ["safe-gate/", "safe-gate/care/"]
     assert not found[0][1] & found[1][1]
+    assert Path("reports/safe-gate.md").read_text("utf-8").startswith("### ❌ SAFE Gate <code>care</code> failed")
 
 
 def test_a_baseline_gives_each_result_a_state(safe_gate: SafeGate) -> None:
