@@ -44,6 +44,13 @@ def read_lock(config: str, root: FilePath = HERE) -> Lock | None:
     if not disk.exists(path):
         return None
     lock = codec.from_json(Lock, checked.read_document(path, "lock"))
+    for recording, one in lock.recordings.items():
+        try:
+            datetime.fromisoformat(one.recorded_at)
+        except ValueError:  # an impossible day
+            place, field = Place(disk.display_path(path)), f"recordings.{recording}.recorded_at"
+            words = f"is {one.recorded_at}, which is not a time; correct it"
+            raise CannotJudge(Problem(place, words, "", field)) from None
     return _renamed(lock, lambda one: spelled(checked.beside_config(one, config)))
 
 

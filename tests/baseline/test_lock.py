@@ -595,6 +595,13 @@ def test_a_broken_lock_is_no_verdict(safe_gate: SafeGate, locked: str, content: 
     assert safe_gate("validate", LOCK).code == 3
 
 
+@pytest.mark.usefixtures("locked")
+def test_an_impossible_day_in_the_lock_is_named(safe_gate: SafeGate) -> None:
+    edit_entry(recorded_at="2026-02-31T00:00:00Z")
+    words = f"{LOCK}: recordings.{CASES}.recorded_at: is 2026-02-31T00:00:00Z, which is not a time; correct it"
+    refused(safe_gate("run", "--max-age", "3"), words)
+
+
 # --- recordings that are broken, or were written to pass ----------------------------------------------------------
 
 
