@@ -332,6 +332,9 @@ class _Compared(NamedTuple):
             if key == self.evaluator.grouping.key:
                 yield from ((key, *way) for way in self._groups(old, new, excuses))
                 is_turned = is_turned and {*excuses[1]} <= {*old}  # a new tag that turned it is named
+            elif key == "unjudged replies":  # fewer ask for more
+                if (new or 0) > (old or 0):
+                    yield key, What.LOOSER, old or 0, new
             elif isinstance(old, Mapping):
                 yield from ((f"{key}.{part}", *way) for part, *way in self._labels(old, new, before.asks))
             elif isinstance(old, list):

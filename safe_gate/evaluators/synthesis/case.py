@@ -40,6 +40,7 @@ class Talk(NamedTuple):
     `id` is the conversation's. `asked` are the user messages that it answers: replies in a row answer the same ones.
     `earlier` are those further back that `topic_pivot` may look in, nearest first. `before` is a digest of the system
     and user messages before `asked`, "" without any. `context` is the case's own number, None if it sets none.
+    `unjudged` is the number of replies before this one that answer the same messages, 0 if all replies are judged.
 
     A message without text is no message to answer and no reply that ends a turn.
     """
@@ -50,6 +51,7 @@ class Talk(NamedTuple):
     earlier: tuple[Message, ...]
     before: str
     context: int | None
+    unjudged: int
 
 
 def join_texts(messages: Sequence[Message]) -> str:
@@ -61,20 +63,20 @@ def find_talks(case: JsonObject, context: int) -> Iterator[Talk]:
     """Yield where each reply of a case with `messages` stands. `context` holds if the case sets none."""
     asked: list[Message] = []
     earlier: deque[Message] = deque(maxlen=case.get("context", context))
-    before, is_answered = "", False
+    before, replies = "", 0
     for index, message in enumerate(case["messages"]):
         one = Message(index, content_text(message["content"]))
         if message["role"] == "system":
             before = digest([before, "system", one.text])
         elif message["role"] == "assistant":
-            yield Talk(case["id"], one, tuple(asked), tuple(earlier), before, case.get("context"))
-            is_answered |= not is_blank(one.text)
+            yield Talk(case["id"], one, tuple(asked), tuple(earlier), before, case.get("context"), replies)
+            replies += not is_blank(one.text)
         elif not is_blank(one.text):
-            if is_answered:
+            if replies:
                 for each in asked:
                     before = digest([before, "user", each.text])
                     earlier.appendleft(each)
-                asked, is_answered = [], False
+                asked, replies = [], 0
             asked.append(one)
 
 
@@ -175,8 +177,8 @@ class Case:
         return self.place.path
 
     def given(self) -> dict[str, Any]:
-        """Return the digests of the message and of the earlier conversation."""
-        return {"user": digest(self.user), "before": self._before}
+        """Return the digests of the message and of the earlier conversation, "" without one."""
+        return {"user": digest(self.user), "before": self._before or ""}
 
     @property
     def _before(self) -> Any:
@@ -185,12 +187,13 @@ class Case:
     def asks(self) -> dict[str, Any]:
         """Return the expectations of the reply, sorted, so that equal expectations compare equal."""
         context = self.talk.context if self.talk else None
+        unjudged = (self.talk.unjudged if self.talk else 0) or None
         asked = {
             "checks": sorted({*self.checks, *self.judged}),
             "expected": dict(self.expected),
             "tags": sorted(set(self.tags)),
         }
-        return {**asked, "context": context, **_sorted_requirements(self.wording)}
+        return {**asked, "context": context, "unjudged replies": unjudged, **_sorted_requirements(self.wording)}
 
     def judges(self) -> dict[str, str]:
         """Return the judges of the recorded verdicts, by check."""

@@ -178,7 +178,7 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
             judged=case.judged if is_last else {},
             cluster=at.cluster or (talk.id if judges_all else ""),
             marks=_quoted_in(case.marks, talk),
-            talk=talk,
+            talk=talk._replace(unjudged=0) if judges_all else talk,
         )
 
 

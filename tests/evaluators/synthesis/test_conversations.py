@@ -15,7 +15,18 @@ from safe_gate.core.case import CaseAt
 from safe_gate.evaluators.synthesis.case import content_text, merged_messages
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
-from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, refused, report, turn, write_cases
+from tests.support.cases import (
+    BAD,
+    GOOD,
+    REPOSITORY,
+    SYNTHESIS,
+    SafeGate,
+    refused,
+    report,
+    turn,
+    write_cases,
+    write_json,
+)
 from tests.support.conversations import AWAY, SETTINGS, TOLD, case_refused, evaluated, said, talk
 from tests.support.git import commit_here
 from tests.support.synthesis import rules, run
@@ -328,6 +339,33 @@ def test_judging_fewer_turns_or_asking_for_less_is_named(safe_gate: SafeGate) ->
         ("a@3", "", "dropped"),
     } <= found
     assert [one["id"] for one in report()["comparison"]["synthesis"]["cases"]["removed"]] == ["a@1", "a@3", "b@1"]
+
+
+SINGLE = {"id": "a", "user": TOLD, "assistant": GOOD}
+ROW = [{"role": "user", "content": TOLD}, {"role": "assistant", "content": AWAY}, REPLIED]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "turns", "found"),
+    [
+        (SINGLE, talk("a", messages=ROW, turns="last"), "all", {("a", "unjudged replies", "looser")}),
+        (talk("a", messages=ROW), talk("a", messages=[*ROW, REPLIED]), "last", {("a", "unjudged replies", "looser")}),
+        (talk("a", messages=[*ROW, REPLIED]), talk("a", messages=ROW), "last", set()),
+        (talk("a", messages=ROW), talk("a", messages=ROW, turns="all"), "last", set()),
+        (SINGLE, talk("a", TOLD, GOOD), "last", set()),
+        (SINGLE, talk("a", TOLD, AWAY, TOLD, GOOD), "last", {("a", "before", "changed")}),
+        (SINGLE, talk("a", TOLD, GOOD, system="Be rude."), "last", {("a", "before", "changed")}),
+    ],
+)
+def test_a_reply_that_is_not_judged_and_a_message_before_it_are_named(
+    safe_gate: SafeGate, before: dict[str, Any], after: dict[str, Any], turns: str, found: set[tuple[str, str, str]]
+) -> None:
+    write_json("safe.config.json", {"turns": turns, "synthesis-cases": ["c.jsonl"]})
+    write_cases(Path("c.jsonl"), before)
+    commit_here()
+    write_cases(Path("c.jsonl"), after)
+    safe_gate("run", "--baseline", "main")
+    assert {(one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]} == found
 
 
 def test_a_changed_earlier_message_changes_the_case_and_a_changed_reply_does_not(safe_gate: SafeGate) -> None:
