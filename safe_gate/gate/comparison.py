@@ -123,7 +123,8 @@ def compare(
     clustered by the same field, the clusters of head count. Cases that head's filter leaves out are in neither run.
 
     `by_base` has head's outputs under the baseline's rules. An output that newly fails by these is no better
-    for failing by today's too: it is compared with the verdict and scores that the baseline had.
+    for failing by today's too: it is compared with the verdict and scores that the baseline had. So is a case with the
+    same output that fails as in the baseline, but not by today's rules with the baseline's expectations.
     """
     if today and head.is_withheld:
         today = today.withheld()
@@ -232,6 +233,10 @@ def _compared(
         if fails and one.newly_fails(was) and one.output == now.output:  # head may be a report of other files
             lost = {key: score for key, score in was.scores.items() if one.scores.get(key, score) < score}
             today = was._replace(scores={**today.scores, **lost})
+        elif was.output == now.output:  # what it fails again moved from the settings into its case
+            kept = {key: score for key, score in was.scores.items() if now.scores.get(key) == score}
+            fails_again = now.newly_fails(today) and not now.newly_fails(was)
+            today = (was if fails_again else today)._replace(scores={**today.scores, **kept})
         cluster = now.cluster
         if old.cluster_key == head.cluster_key:  # no change may merge cases that it makes worse
             cluster = digest([was.cluster, now.cluster]) if was.cluster and now.cluster else ""

@@ -175,6 +175,35 @@ def test_a_stricter_default_check_is_no_regression_of_the_outputs(safe_gate: Saf
     assert ("max-regressions", "synthesis") in broken(report())
 
 
+@pytest.mark.parametrize(
+    ("failing", "before", "moved"),
+    [
+        (GOOD, {"tags": {"exam": {"must_contain": ["988"]}}}, {"must_contain": ["988"]}),
+        (BAD, {"default-checks": ["unverifiable_reassurance"]}, {"checks": ["unverifiable_reassurance"]}),
+    ],
+)
+def test_what_moves_from_the_settings_into_the_cases_is_no_regression_of_the_outputs(
+    safe_gate: SafeGate, failing: str, before: dict[str, Any], moved: dict[str, Any]
+) -> None:
+    configure(before)
+    told = f"{GOOD} Or call 988."
+    cases = [turn(name, assistant=failing, tags=["exam"]) for name in ("one", "two", "three", "four", "five", "six")]
+    cases.append(turn("worse", assistant=told, tags=["exam"]))
+    for case in cases:
+        del case["checks"]
+    write_cases(Path("c.jsonl"), *cases)
+    base = commit()
+    configure({"default-checks": ["scope"]})
+    cases = [case | moved for case in cases]
+    write_cases(Path("c.jsonl"), *cases)
+    run = ("run", *TURNS, "--baseline", base, "--max-unexpected-failures", "off", "--max-vacuous", "off", *STRICT)
+    done = safe_gate(*run, "--min-synthesis-pass-rate", "0")
+    assert (done.code, "0 newly failing, 0 fixed, 6 still failing" in done.out) == (0, True), done.log
+    write_cases(Path("c.jsonl"), *cases[:6], cases[6] | {"assistant": failing})
+    done = safe_gate(*run, "--min-synthesis-pass-rate", "0")
+    assert (done.code, "1 newly failing, 0 fixed, 6 still failing" in done.out) == (1, True), done.log
+
+
 @pytest.mark.parametrize("how", ["config", "case", "rules too"])
 @pytest.mark.parametrize("kind", ["report", "commit"])
 def test_the_last_turn_is_the_case_that_a_conversation_was(safe_gate: SafeGate, kind: str, how: str) -> None:
