@@ -73,7 +73,7 @@ def judge(
             scores, inputs = replace(scores, problems=(*scores.problems, *unread)), scores.inputs
             found = _judge_waivers(scores, run, merged)
             compared, past = comparison.compare_with_baseline(base, scores, run, waivers.waived_ids(found))
-            found = replace(found, comparison=compared, recordings=lock.find_stale(base, compared, past, scores, run))
+            found = replace(found, comparison=compared, recordings=lock.find_stale(base, past, scores, run))
             if seeks_weaker:
                 cases = own_case_terms(scores, run)
                 found = replace(found, weakened=weakened.find_weakened(base, past, cases, run))

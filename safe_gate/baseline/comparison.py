@@ -155,8 +155,8 @@ def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
                 beside = disk.display_path(case_files.outputs_beside(Path(file)))
                 file = beside if beside in paths else file
             excuses = result.groups if outcome.is_meant_to_fail else ()
-            case = result.digests["case"]
-            terms.append(CaseTerms(result.id, case, None, excuses, outcome.judges, file, outcome.talk))
+            case, reply = result.digests["case"], result.digests.get("reply", result.digests["output"])
+            terms.append(CaseTerms(result.id, case, None, excuses, outcome.judges, file, outcome.talk, reply))
     return found
 
 

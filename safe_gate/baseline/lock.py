@@ -6,8 +6,7 @@ Reads the lock, and recordings and their sources as they are.
 from __future__ import annotations
 
 import os
-from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -18,6 +17,7 @@ from typing import NamedTuple
 
 from safe_gate.baseline.comparison import BaselineRun
 from safe_gate.baseline.source import Baseline, RunSides
+from safe_gate.core.case import turned
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import weakening
 from safe_gate.inputs import checked, disk, globs
@@ -25,7 +25,7 @@ from safe_gate.inputs.commit_files import Clone, FilePath, Missing
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import Comparison, Fault, Lock, Locked, Recordings, Stale
+from safe_gate.model.report import Fault, Lock, Locked, Recordings, Stale
 from safe_gate.scoring.measure import Scores
 from safe_gate.settings import LOCK_FILE, Settings
 
@@ -129,14 +129,11 @@ def lock_rule(options: Settings) -> str:
     return asked
 
 
-def find_stale(
-    baseline: Baseline | None, compared: Comparison | None, past: BaselineRun | None, scores: Scores, run: RunSides
-) -> Recordings | None:
+def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scores, run: RunSides) -> Recordings | None:
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
-    `compared` is the comparison with the baseline, if any, and `past` what was read of that. Raises CannotJudge for a
-    broken lock, for a recording or source that cannot be read, for `max-age` where the time of the judged commit is not
-    known, and as `lock_rule` does.
+    `past` is what was read of the baseline, if any. Raises CannotJudge for a broken lock, for a recording or source
+    that cannot be read, for `max-age` where the time of the judged commit is not known, and as `lock_rule` does.
     """
     options, on_stale, asked = run.options, run.options.stale_recordings, lock_rule(run.options)
     if not options.recordings or on_stale == "off":
@@ -147,7 +144,7 @@ def find_stale(
         return None
     judged_at = commit_time(options.max_age)
     moved = weakening.moves(past.cases, scores.case_terms) if past and before else {}
-    own = _cases_by_file(scores) if moved else {}
+    has_base_outputs = _files_with_base_outputs(past.cases, scores) if past and moved else {}
     sources = find_sources(options)
     stale = list[Stale]()
     for path, now in sorted(as_they_are(sources).items()):
@@ -156,8 +153,7 @@ def find_stale(
         was = gate_rules.entry_before(path, entry, before, origins) if entry and before else None
         if unmatched := sources[path].unmatched:
             stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(unmatched)))
-        is_same = compared is not None and gate_rules.has_outputs_of_base(own.get(path, {}), compared)
-        is_same = was is not None and (is_same or was.sha256 == now.sha256)
+        is_same = was is not None and (has_base_outputs.get(path, False) or was.sha256 == now.sha256)
         stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:
             entries = (entry, was) if was and is_same else (entry,)  # a new time alone makes no recording new
@@ -183,15 +179,20 @@ def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> 
     return None
 
 
-def _cases_by_file(scores: Scores) -> Mapping[str, Mapping[str, Set[str]]]:
-    """Return for each file of outputs, by its path as `spelled`, the ids of its cases by evaluator, if they are kept.
+def _files_with_base_outputs(base: weakening.Cases, scores: Scores) -> Mapping[str, bool]:
+    """Return for each file with outputs of the base's cases, by its path as `spelled`, whether all are as in the base.
 
     Evaluators are missing whose cases a filter leaves out: the outputs of those may have changed.
     """
-    found, name_of = defaultdict[str, dict[str, set[str]]](dict), cache(spelled)
+    found, name_of = dict[str, bool](), cache(spelled)
     for name, cases in scores.case_terms.items():
-        for one in cases if name not in scores.left_out else ():
-            found[name_of(one.file)].setdefault(name, set()).add(one.id)
+        if name not in scores.left_out:
+            turns = turned((one.id for one in base.get(name, ())), cases)
+            before = {turns.get(one.id, one.id): one.reply for one in base.get(name, ())}
+            for one in cases:
+                if one.id in before:
+                    file = name_of(one.file)
+                    found[file] = found.get(file, True) and one.reply == before[one.id]
     return found
 
 

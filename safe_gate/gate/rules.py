@@ -6,7 +6,7 @@ two runs and `weakening` a weaker gate; this module adds their outcomes.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,6 @@ from safe_gate.gate import comparison, waivers, weakening
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import (
     ComparedParts,
-    Comparison,
     Fault,
     Findings,
     Lock,
@@ -249,17 +248,6 @@ def entry_before(path: str, entry: Locked, base: Lock, origins: Collection[str])
         return None
     at = min(one.recorded_at for one in before)
     return replace(own, model=model, recorded_at=at, sources=known | dict(own.sources))
-
-
-def has_outputs_of_base(cases: Mapping[str, Set[str]], compared: Comparison) -> bool:
-    """Return whether cases, as ids by evaluator, have the base's outputs: all that the base has, and at least one."""
-    count = 0
-    for evaluator, part in parts_of(compared.parts):
-        shared = cases.get(evaluator.name, frozenset()) - {one.id for one in part.cases.added}
-        if not shared.isdisjoint(part.cases.changed_outputs):
-            return False
-        count += len(shared)
-    return count > 0
 
 
 def stale(path: str, now: Locked, entry: Locked | None, before: Locked | None, *, is_same: bool) -> Iterator[Stale]:

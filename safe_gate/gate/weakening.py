@@ -38,7 +38,8 @@ class CaseTerms(NamedTuple):
 
     The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
     If only the digest is known, `excuses` are the groups of a case that is meant to fail. `judges` are those of
-    recorded verdicts, by check, and `file` is where its output stands. `talk` is as in `Outcome`.
+    recorded verdicts, by check, and `file` is where its output stands. `talk` is as in `Outcome`. `reply` is the
+    digest of its output without outer white space, if its evaluator has one.
     """
 
     id: str
@@ -48,13 +49,16 @@ class CaseTerms(NamedTuple):
     judges: Mapping[str, str] = {}
     file: str = ""
     talk: str = ""
+    reply: str = ""
 
     @classmethod
     def of(cls, case: Case) -> CaseTerms:
         """Return the terms of a case."""
         asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
         talk = next((one for one in case.ids if one != case.id), "")
-        return cls(case.id, case.digests()["case"], asks, judges=case.judges(), file=case.recording, talk=talk)
+        digests = case.digests()
+        judges, reply = case.judges(), digests.get("reply", digests["output"])
+        return cls(case.id, digests["case"], asks, judges=judges, file=case.recording, talk=talk, reply=reply)
 
 
 Cases = Mapping[str, Sequence[CaseTerms]]

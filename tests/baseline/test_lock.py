@@ -176,9 +176,10 @@ SAME = turn("a", assistant=f"{GOOD} ")
         lambda: Path(CASES).write_text(Path(CASES).read_text("utf-8") + "\n", "utf-8"),
         lambda: write_cases(Path(CASES), SAME | {"notes": "recorded again"}),
         lambda: write_cases(Path(CASES), SAME, turn("b", assistant=GOOD)),
+        lambda: write_cases(Path(CASES), turn("a", assistant=f"\n{GOOD}")),
         rename,
     ],
-    ids=["a blank line", "a note", "a new case", "a new name"],
+    ids=["a blank line", "a note", "a new case", "white space", "a new name"],
 )
 def test_other_bytes_with_the_same_outputs_are_stale(safe_gate: SafeGate, locked: str, fake: Any) -> None:
     fake()
