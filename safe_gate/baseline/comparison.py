@@ -192,6 +192,9 @@ def baseline_run(
     """
     if base.report is not None:
         return BaselineRun(compared_report(base.report), inputs=base.report.provenance.inputs)
+    if base.root != HERE and disk.DASH in _patterns(run.options):
+        words = "is a commit, which has no standard input (-), so its cases are unknown"
+        raise unavailable(base.name, f"{words}; name a file of cases, or an earlier safe-gate.json as the baseline")
     try:
         with base.placing():
             there = snapshots.without_unmatched(base.root).filtered_like(run)

@@ -66,9 +66,13 @@ def test_what_is_wrong_with_it_is_named(piped: Callable[..., Ran], text: str, wo
 
 
 def test_a_commit_has_no_standard_input(piped: Callable[..., Ran]) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    assert piped(CASES, "run", "--synthesis-cases", "-", "--baseline", commit_here()).code == 1
-    assert report()["comparison"]["status"] == "none"
+    write_cases(Path("c.jsonl"), turn("c"))
+    base, words = commit_here(), "is a commit, which has no standard input (-), so its cases are unknown; name a file"
+    for names in (("-",), ("c.jsonl", "-")):
+        refused(piped(CASES, "run", "--synthesis-cases", *names, "--baseline", base), words)
+    piped(CASES, "run", "--synthesis-cases", "-", "--report-dir", "old")
+    piped(CASES, "run", "--synthesis-cases", "-", "--baseline", "old/safe-gate.json")
+    assert report()["comparison"]["synthesis"]["cases"]["both"] == 2
 
 
 def test_a_report_of_standard_input_cannot_be_verified(piped: Callable[..., Ran]) -> None:
