@@ -152,7 +152,7 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
         ask(whole)
 
     commit = ask(lambda source: source.commit(ref))
-    files = CommitFiles(folder, lambda: ask(lambda source: [*source.entries(commit.sha)]), read, kept)
+    files = CommitFiles(commit.sha, folder, lambda: ask(lambda source: [*source.entries(commit.sha)]), read, kept)
     return Baseline(spec, commit.sha, commit.made_at, root=CommitPath(files, PurePosixPath()), why=why)
 
 

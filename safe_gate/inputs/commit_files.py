@@ -102,7 +102,7 @@ def unavailable(what: str, words: str) -> CannotJudge:
 
 
 class CommitFiles:
-    """The files of a commit, by paths from the working folder, which is `folder` in the repository.
+    """The files of the commit `sha`, by paths from the working folder, which is `folder` in the repository.
 
     `listed` and `read` ask a repository, and raise CannotJudge where nobody has what is asked for. `kept` is an empty
     folder for files that were read.
@@ -110,12 +110,14 @@ class CommitFiles:
 
     def __init__(
         self,
+        sha: str,
         folder: str,
         listed: Callable[[], Iterable[Entry]],
         read: Callable[[Entry, BinaryIO, int], None],
         kept: Path,
     ) -> None:
         self.folder = folder
+        self._sha = sha
         self._listed, self._read, self._kept = listed, read, kept
         self._above = {"", *accumulate(PurePosixPath(folder).parts, posixpath.join)}
         self._paths: dict[str, Path] = {}
@@ -151,8 +153,9 @@ class CommitFiles:
             at = posixpath.dirname(at) if part == ".." else posixpath.join(at, part)
             found = self._entries.get(at)
             if found and found.kind in (EntryKind.LINK, EntryKind.SUBMODULE):
-                words = f"is a {found.kind}, which is not followed at a commit; correct the pattern that leads to it"
-                raise unavailable(found.path, words)
+                words = f"is a {found.kind}, which is not followed at commit {self._sha[:7]}"
+                advice = "name a report as the baseline, or remove it from that branch, or let no pattern lead to it"
+                raise unavailable(found.path, f"{words}; {advice}")
         return found if is_there else None
 
     def named(self, names: Collection[str]) -> Iterator[str]:

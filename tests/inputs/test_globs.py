@@ -42,7 +42,7 @@ def commit(folder: str, entries: Iterable[Entry]) -> Iterator[CommitPath]:
         into.write(b"{}")
 
     with TemporaryDirectory() as kept:
-        yield CommitPath(CommitFiles(folder, lambda: listed, write, Path(kept)), PurePosixPath())
+        yield CommitPath(CommitFiles("", folder, lambda: listed, write, Path(kept)), PurePosixPath())
 
 
 def named(pattern: str, root: FilePath) -> set[str]:
@@ -103,7 +103,7 @@ def test_a_link_that_a_glob_follows_is_refused_in_a_commit(link: list[str], patt
         _, problems, _ = globs.expand_patterns([pattern], root=there)
     said = " ".join(one.message for one in problems)
     if follows:
-        assert "is not followed at a commit" in said or "leads out of the repository" in said
+        assert "is not followed at commit" in said or "leads out of the repository" in said
 
 
 def test_a_pattern_of_many_folders_of_any_depth_is_soon_decided() -> None:

@@ -54,7 +54,7 @@ def commit_of(top: Path, folder: str) -> Iterator[CommitPath]:
     kinds = [(path, EntryKind.FOLDER if path.is_dir() else EntryKind.FILE) for path in top.rglob("*")]
     listed = [Entry(path.relative_to(top).as_posix(), kind, str(path)) for path, kind in kinds]
     with TemporaryDirectory() as kept:
-        yield CommitPath(CommitFiles(folder, lambda: listed, _copied, Path(kept)), PurePosixPath())
+        yield CommitPath(CommitFiles("", folder, lambda: listed, _copied, Path(kept)), PurePosixPath())
 
 
 def _copied(file: Entry, into: BinaryIO, most: int) -> None:

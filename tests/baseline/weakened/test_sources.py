@@ -91,7 +91,7 @@ def test_a_link_that_the_base_commit_names_is_an_error(safe_gate: SafeGate, repo
     configure({"synthesis-cases": ["latest.jsonl"]})
     against(commit())
     for flags in (("--baseline", "base"), ("--on-weakened", "fail")):
-        refused(safe_gate("run", *flags), "latest.jsonl: is a symbolic link, which is not followed at a commit")
+        refused(safe_gate("run", *flags), "latest.jsonl: is a symbolic link, which is not followed at commit")
 
 
 @pytest.mark.parametrize("before", CONFIGS)
