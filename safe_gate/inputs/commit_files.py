@@ -147,7 +147,8 @@ class CommitFiles:
         at, found, is_there = "", self._entries.get(""), True
         for part in (*PurePosixPath(self.folder).parts, *path.parts):
             if path.is_absolute() or (part == ".." and not at):
-                words = "leads out of the repository, so no commit has it; write it relative to the working folder"
+                why = "is absolute" if path.is_absolute() else "leads out of the repository"
+                words = f"{why}, so no commit has it; write it relative to the working folder"
                 raise unavailable(str(path), words)
             is_there = is_there and (at in self._above or (found is not None and found.kind is EntryKind.FOLDER))
             at = posixpath.dirname(at) if part == ".." else posixpath.join(at, part)

@@ -111,7 +111,8 @@ OUT = ["{abs}/empathy.jsonl", "../../x.jsonl", "../*/../../x.jsonl", "more/../..
 def test_what_leads_out_of_the_repository_is_in_no_commit(work: Path, root: CommitPath, pattern: str) -> None:
     pattern = pattern.format(abs=work)
     write_cases(work.parent.parent / "x.jsonl", turn("out"))
-    expected = "leads out of the repository, so no commit has it; write it relative to the working folder"
+    why = "is absolute" if pattern.startswith("/") else "leads out of the repository"
+    expected = f"{why}, so no commit has it; write it relative to the working folder"
     options: dict[str, Any]
     for evaluator, options in (
         (SYNTHESIS, {"synthesis_cases": (pattern,)}),

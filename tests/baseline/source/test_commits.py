@@ -142,7 +142,8 @@ def test_more_than_2_gb_is_refused_unread(source: Source, work: Path, monkeypatc
 def test_a_pattern_that_leads_out_is_refused(source: Source, work: Path, pattern: str) -> None:
     options = cases_of(pattern)
     said = refusal(source(work)("main", options=options), options)
-    assert "leads out of the repository, so no commit has it; write it relative to the working folder" in said
+    why = "is absolute" if pattern.startswith("/") else "leads out of the repository"
+    assert f"{why}, so no commit has it; write it relative to the working folder" in said
 
 
 def test_an_invalid_ref_is_not_looked_up(source: Source, work: Path, github: GitHub) -> None:
