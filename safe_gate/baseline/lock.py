@@ -98,15 +98,20 @@ def find_sources(options: Settings) -> dict[str, Sources]:
     return found
 
 
-def as_they_are(sources: Mapping[str, Sources], model: str = "", at: str = "") -> dict[str, Locked]:
+_IF_MISSING = "record it, or correct its name in the config file"
+
+
+def as_they_are(
+    sources: Mapping[str, Sources], model: str = "", at: str = "", if_missing: str = _IF_MISSING
+) -> dict[str, Locked]:
     """Return recordings as they are, each with its sources, by their paths as `spelled`.
 
-    Raises CannotJudge for a file that cannot be read.
+    Raises CannotJudge for a file that cannot be read; `if_missing` says what to do if a recording is not there.
     """
     digest, found = cache(disk.sha256), dict[str, Locked]()  # several recordings may have one source
     for recording, one in sources.items():
         try:
-            own = disk.sha256(Path(recording), "record it, or correct its name in the config file")
+            own = disk.sha256(Path(recording), if_missing)
         except CannotJudge as error:
             raise CannotJudge(*(replace(problem, field="recordings") for problem in error.problems)) from error
         found[recording] = Locked(own, model, at, {spelled(path): digest(path) for path in sorted(one.files)})
@@ -146,8 +151,11 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
     moved = weakening.moves(past.cases, scores.case_terms) if past and before else {}
     has_base_outputs = _files_with_base_outputs(past.cases, scores) if past and moved else {}
     sources = find_sources(options)
-    stale = list[Stale]()
-    for path, now in sorted(as_they_are(sources).items()):
+    stale, if_missing = list[Stale](), _IF_MISSING
+    if run.base:
+        names = f"the config of the base commit {run.base.commit[:7]} names it (policy-ref base)"
+        if_missing = f"{names}; keep it until a config without it is merged"
+    for path, now in sorted(as_they_are(sources, if_missing=if_missing).items()):
         entry = lock.recordings.get(path) if lock else None
         origins = {spelled(file) for file, files in moved.items() if path in map(spelled, files)}
         was = gate_rules.entry_before(path, entry, before, origins) if entry and before else None
