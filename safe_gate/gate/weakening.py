@@ -434,4 +434,5 @@ def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
         return ()
     ways = len(weakened.findings)
     words = Count(ways, "way in which the gate itself got weaker", "ways in which the gate itself got weaker")
-    return (RuleOutcome("on-weakened", "gate", ways, 0, ways == 0, words.against(0)),)
+    names = tuple(dict.fromkeys(one.id or one.kind for one in weakened.findings))
+    return (RuleOutcome("on-weakened", "gate", ways, 0, ways == 0, words.against(0), names=names),)

@@ -86,6 +86,7 @@ def test_on_weakened_fail_breaks_a_run_and_its_stored_report(safe_gate: SafeGate
     outcome = report()["rules"][-1]
     assert (outcome["rule"], outcome["evaluator"], outcome["value"]) == ("on-weakened", "gate", 5)
     assert outcome["message"] == "5 ways in which the gate itself got weaker, 0 allowed"
+    assert outcome["names"] == ["min-pass-rate", "protect", "ours/over", "s", "</code> @octo | b"]
     assert report()["weakened"]["against"]["name"] == "base"
     assert "comparison" not in report()
     summary = Path("summary").read_text("utf-8")
