@@ -325,13 +325,9 @@ class _Compared(NamedTuple):
             elif is_turned:
                 yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
             return
-        has_other_clusters = self.before.get("cluster_key") != self.after.get("cluster_key")
-        chosen = self.evaluator.input.case_filter
         for key, old in before.asks.items():
             new = after.asks[key]
-            if key == "cluster" and has_other_clusters:  # the setting itself is reported
-                continue
-            if chosen and key == chosen.field and self.after.get(chosen.setting) != old:  # no filter leaves it out
+            if not self._counts(key, old):
                 continue
             if key == self.evaluator.grouping.key:
                 yield from ((key, *way) for way in self._groups(old, new, excuses))
@@ -347,6 +343,16 @@ class _Compared(NamedTuple):
                 yield key, What.ADDED if old is None else What.CHANGED
         if is_turned:
             yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
+
+    def _counts(self, key: str, before: Any) -> bool:
+        """Return whether a change of what a case asks for counts, given what it asked for.
+
+        Another `cluster-key` is reported itself. The field of a filter counts only where that left the case in.
+        """
+        if key == "cluster":
+            return bool(self.before.get("cluster_key") == self.after.get("cluster_key"))
+        chosen = self.evaluator.input.case_filter
+        return not chosen or key != chosen.field or self.after.get(chosen.setting) == before
 
     def _labels(self, before: JsonObject, after: JsonObject, asks: JsonObject) -> Iterator[tuple[Any, ...]]:
         """Yield the labels that changed or are gone; new ones too, if the base limits how many of such agree.
