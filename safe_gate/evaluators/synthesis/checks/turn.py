@@ -286,8 +286,8 @@ class Turn:
             if rule.counts_after:
                 groups = tuple(group for group in groups if group not in rule.counts_after)
         if rule.unless_message:
-            denies = TOLD_MIND in rule.unless_message and self._denies(match)
-            groups = (*groups, *(group for group in rule.unless_message if group != TOLD_MIND or not denies))
+            is_told = TOLD_MIND in rule.unless_message and self._tells_feeling(match)
+            groups = (*groups, *(group for group in rule.unless_message if group != TOLD_MIND or is_told))
         if groups not in self._asked:
             asked = {group: self._first_by_sentence(group, self.asked_from) for group in groups}
             found = next((group for group in groups if asked[group]), "")
@@ -296,8 +296,19 @@ class Turn:
 
     def _denies(self, match: Match) -> bool:
         """Return whether a match has a negation, and what the message reports of somebody's feelings has none."""
-        said = self._match_text(match).lower().replace("n't", " not").split()
-        return not _NEGATIONS.isdisjoint(said) and self._tells_no_negation
+        return self._has_negation(match) and self._tells_no_negation
+
+    def _tells_feeling(self, match: Match) -> bool:
+        """Return whether the message reports the feeling that a match claims: with a word of it, or denied as there."""
+        if self._has_negation(match):
+            return not self._tells_no_negation
+        said = content_stems(re.findall(r"\w+", self._match_text(match).lower()))
+        sentences = self.read("user").sentences
+        told = (content_stems(sentences[at]) for at in self._first_by_sentence(TOLD_MIND))
+        return any(map(said.intersection, told))
+
+    def _has_negation(self, match: Match) -> bool:
+        return not _NEGATIONS.isdisjoint(self._match_text(match).lower().replace("n't", " not").split())
 
     @cached_property
     def _tells_no_negation(self) -> bool:
