@@ -336,7 +336,7 @@ def _leaves_open(words: Sequence[str], hedge: RuleHit, hit: RuleHit, first: int,
 
     A single word does so anywhere in the clause, several do before the match or at the end of its clause.
     """
-    if hedge.end == first:  # "With luck, it works"
+    if hedge.end == first and words[hedge.start] not in BOUNDARY:  # "With luck, it works"
         return True
     if first <= hedge.start < hit.start and hedge.end <= hit.start + 1:  # both may have the same "that"
         between = words[hedge.end : hit.start + 2]
