@@ -334,7 +334,8 @@ def _hedged(words: Sequence[str], hit: RuleHit, hedges: Iterable[RuleHit]) -> Ru
 def _leaves_open(words: Sequence[str], hedge: RuleHit, hit: RuleHit, first: int, end: int) -> bool:
     """Return whether a hedge leaves a match open, whose statement begins at `first` and whose clause ends at `end`.
 
-    A single word does so anywhere in the clause, several do before the match or at the end of its clause.
+    A single word does so before it in its statement, in it and right behind it, several do before it or at the end of
+    its clause.
     """
     if hedge.end == first and words[hedge.start] not in BOUNDARY:  # "With luck, it works"
         return True
@@ -346,12 +347,13 @@ def _leaves_open(words: Sequence[str], hedge: RuleHit, hit: RuleHit, first: int,
     between = words[hit.end : hedge.start]
     if hedge.start == end:  # "He loves you, I hope"
         return _NEW_STATEMENT.isdisjoint(pairwise(between))
-    return hedge.end - hedge.start == 1 and _JOINS.isdisjoint(between)
+    return hedge.end - hedge.start == 1 and len(between) <= _BESIDE and _JOINS.isdisjoint(between)
 
 
 _NEW_STATEMENT = frozenset(
     ("and", who) for who in "i you he she it we they the your his her my our their there this nobody everyone".split()
 )
+_BESIDE = 2  # tokens between a match and a hedge behind it
 _LEADS_ON = frozenset("that like as if though whether".split())  # "It seems that he is tired and you are hurt"
 _JOINS = frozenset("and or because so as whatever while that who which when if even though matter then until".split())
 
