@@ -32,6 +32,11 @@ from safe_gate.model.results import Hit
 _SHORT = 25  # tokens
 _AS_TOLD = {"i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are"}
 _NEGATIONS = frozenset("not never no nobody nothing none without stopped".split())
+_WARM = frozenset(
+    "adores cares forgave forgives forgiven likes longs loved loves misses pleased proud thrilled".split()
+)
+_COLD = frozenset("angry annoyed despises disappointed envies furious hated hates jealous livid mad resents".split())
+_OPPOSITE = ((_WARM, _COLD), (_COLD, _WARM))
 _WIDER = {"personal": ("personal", "vulnerability")}
 
 
@@ -286,8 +291,8 @@ class Turn:
             if rule.counts_after:
                 groups = tuple(group for group in groups if group not in rule.counts_after)
         if rule.unless_message:
-            is_told = TOLD_MIND in rule.unless_message and self._tells_feeling(match)
-            groups = (*groups, *(group for group in rule.unless_message if group != TOLD_MIND or is_told))
+            denies = TOLD_MIND in rule.unless_message and self._denies(match)
+            groups = (*groups, *(group for group in rule.unless_message if group != TOLD_MIND or not denies))
         if groups not in self._asked:
             asked = {group: self._first_by_sentence(group, self.asked_from) for group in groups}
             found = next((group for group in groups if asked[group]), "")
@@ -295,26 +300,23 @@ class Turn:
         return self._asked[groups]
 
     def _denies(self, match: Match) -> bool:
-        """Return whether a match has a negation, and what the message reports of somebody's feelings has none."""
-        return self._has_negation(match) and self._tells_no_negation
+        """Return whether a match says the opposite of what the message reports of somebody's feelings.
 
-    def _tells_feeling(self, match: Match) -> bool:
-        """Return whether the message reports the feeling that a match claims: with a word of it, or denied as there."""
-        if self._has_negation(match):
-            return not self._tells_no_negation
-        said = content_stems(re.findall(r"\w+", self._match_text(match).lower()))
-        sentences = self.read("user").sentences
-        told = (content_stems(sentences[at]) for at in self._first_by_sentence(TOLD_MIND))
-        return any(map(said.intersection, told))
-
-    def _has_negation(self, match: Match) -> bool:
-        return not _NEGATIONS.isdisjoint(self._match_text(match).lower().replace("n't", " not").split())
+        Only the match has a negation, or one of the two is warm and the other cold.
+        """
+        said, told = self._match_text(match).lower().replace("n't", " not").split(), self._told_words
+        if _NEGATIONS.isdisjoint(told) and not _NEGATIONS.isdisjoint(said):
+            return True
+        return any(
+            not (one.isdisjoint(said) or other.isdisjoint(told)) and one.isdisjoint(told) for one, other in _OPPOSITE
+        )
 
     @cached_property
-    def _tells_no_negation(self) -> bool:
+    def _told_words(self) -> Sequence[str]:
+        """The words of the sentences that report somebody's feelings, of all of the message without one."""
         sentences = self.read("user").sentences
         told = self._first_by_sentence(TOLD_MIND) or range(len(sentences))
-        return all(map(_NEGATIONS.isdisjoint, map(sentences.__getitem__, told)))
+        return [*chain.from_iterable(map(sentences.__getitem__, told))]
 
     def _wrong_number(self, match: Match, check: Check) -> Match | None:
         """Return a number that is no help, if a match names a line or a number, and no number beside it is right."""

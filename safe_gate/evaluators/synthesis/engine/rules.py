@@ -340,8 +340,10 @@ def _leaves_open(words: Sequence[str], hedge: RuleHit, hit: RuleHit, first: int,
     if hedge.end == first and words[hedge.start] not in BOUNDARY:  # "With luck, it works"
         return True
     if first <= hedge.start < hit.start and hedge.end <= hit.start + 1:  # both may have the same "that"
-        between = words[hedge.end : hit.start + 2]
-        return words[hedge.end - 1] in _LEADS_ON or _NEW_STATEMENT.isdisjoint(pairwise(between))
+        is_first = (hedge.start, hedge.end) == (first, first + 1)  # "Perhaps he is tired and you are hurt"
+        if is_first or not _LEADS_ON.isdisjoint(words[hedge.start : hit.start]):
+            return True
+        return _NEW_STATEMENT.isdisjoint(pairwise(words[hedge.end : hit.start + 2]))
     if not hit.start <= hedge.start <= end:
         return False
     between = words[hit.end : hedge.start]
@@ -355,7 +357,9 @@ _NEW_STATEMENT = frozenset(
 )
 _BESIDE = 2  # tokens between a match and a hedge behind it
 _LEADS_ON = frozenset("that like as if though whether".split())  # "It seems that he is tired and you are hurt"
-_JOINS = frozenset("and or because so as whatever while that who which when if even though matter then until".split())
+_JOINS = frozenset(
+    "and or because so as than whatever while that who which when how if even though matter then until despite".split()
+)
 
 
 def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
