@@ -411,7 +411,7 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
     bare = blank_comments(text)
     faults = [_setting_fault(fault) for fault in load_schema("config").faults(content)] if is_checked else []
     locate = partial(_resolve_config_path, config=name, root=root)
-    if is_checked and not faults:
+    if is_checked and root == HERE and not faults:  # no change can correct a commit
         faults += _recording_faults(content.get("recordings", ()), locate)
     if problems := fault_problems(faults, name, bare):
         raise CannotJudge(*(replace(one, code=Code.INVALID_SETTING) for one in problems))
@@ -419,7 +419,7 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
 
 
 def _recording_faults(recordings: Iterable[str], locate: Callable[[str], str]) -> Iterator[Fault]:
-    """Yield a fault for each recording of a config that is no name of one file, or another spelling of one."""
+    """Yield a fault for each entry of `recordings` that is a glob, or that names the file of an earlier entry."""
     seen = dict[str, str]()
     for one in recordings:
         if (first := seen.setdefault(posixpath.normpath(locate(one)), one)) != one:

@@ -12,6 +12,7 @@ from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Se
 from contextlib import suppress
 from io import BytesIO
 from itertools import chain
+from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from safe_gate import addons
@@ -344,7 +345,9 @@ def _read_batch(
     held = content.get(form.cases) if isinstance(content, dict) else None
     cases = held if isinstance(held, list) else []
     ids = [checked.id_of(case, form.id_key) for case in cases]
-    faults = checked.load_schema(form.kind).faults(content) or [*form.faults(content)]
+    faults = checked.load_schema(form.kind).faults(content)
+    if not faults and isinstance(path, Path):  # no change can correct a commit
+        faults = tuple(form.faults(content))
     yield from checked.fault_problems(faults, name, text, {(form.cases, index): one for index, one in enumerate(ids)})
     if not cases:
         return None

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.cases import GOOD, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.conversations import talk
-from tests.support.git import commit_here, git
+from tests.support.git import commit, commit_here, git
 from tests.support.safe_v0 import asking
 from tests.support.weakening import Against, configure
 
@@ -587,6 +587,14 @@ def test_an_entry_of_recordings_is_one_file_of_its_own(safe_gate: SafeGate, fold
     path = f"{folder}{CONFIG}"
     configure({"synthesis-cases": [name], "recordings": {"evals/b.jsonl": ["x"], name: ["y"]}}, path)
     refused(safe_gate("run", "--config", path), f"{path}:1: recordings.{name}: {told}")
+
+
+@pytest.mark.usefixtures("locked")
+def test_a_change_may_correct_the_entries_of_recordings(safe_gate: SafeGate) -> None:
+    configure(SETTINGS | {"recordings": {CASES: ["prompts/**"], f"./{CASES}": ["x"], "evals/*.jsonl": ["y"]}})
+    base = commit()
+    configure(SETTINGS)
+    assert safe_gate("run", "--baseline", base).code == 0
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"recordings": {"evals/a.jsonl": {}}}', '{"recordings": 1}', "\xff"])

@@ -12,6 +12,7 @@ from safe_gate.evaluators.safe_v0.gate import Totals, allowed_misses
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
 from tests.support.cases import DATA, SafeGate, refused, safe_case, write_batch
+from tests.support.git import commit_here
 from tests.support.reports import scorecard
 from tests.support.safe_v0 import DEFAULT, asking, case, policy, run, saying, scored
 
@@ -122,8 +123,10 @@ def test_scenarios_give_archetypes_only_if_there_is_one_for_each_case(safe_gate:
     said = "batch_plan.scenarios: has 1 for 2 test cases, whose archetypes they give by position; expected one for each"
     for command in (("score", "--batch", "b"), ("validate", "b.json")):
         assert refused(safe_gate(*command), said).startswith("b.json:")
+    base = commit_here()
     write_batch(Path("b.json"), safe_case("a", archetype="Own"), safe_case("b", archetype="Own"), batch_plan=plan)
     assert safe_gate("validate", "b.json").code == 0
+    assert safe_gate("run", "--safe-batch", "b.json", "--baseline", base).code == 0
 
 
 def fold(cases: list[Case], by: Policy) -> Totals:
