@@ -199,9 +199,10 @@ def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]
 
 
 def scenario_faults(batch: JsonObject) -> Iterator[Fault]:
-    """Yield the problem of scenarios that cases have their archetypes from, but that are not one for each case."""
+    """Yield a fault if scenarios give archetypes to cases by position, and there is not one for each case."""
     scenarios, cases = batch.get("batch_plan", {}).get("scenarios", ()), batch["test_cases"]
-    if scenarios and len(scenarios) != len(cases) and not all(case.get("archetype") for case in cases):
+    gives = any(one.get("archetype") for one in scenarios) and not all(one.get("archetype") for one in cases)
+    if gives and len(scenarios) != len(cases):
         words = f"has {len(scenarios)} for {plural(len(cases), 'test case')}, whose archetypes they give by position"
         words += "; expected one for each, or an archetype in each test case"
         yield Fault(("batch_plan", "scenarios"), words)

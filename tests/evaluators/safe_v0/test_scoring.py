@@ -124,6 +124,8 @@ def test_scenarios_give_archetypes_only_if_there_is_one_for_each_case(safe_gate:
     for command in (("score", "--batch", "b"), ("validate", "b.json")):
         assert refused(safe_gate(*command), said).startswith("b.json:")
     base = commit_here()
+    write_batch(Path("b.json"), safe_case("a"), batch_plan={"scenarios": [{"description": one} for one in "abc"]})
+    assert safe_gate("validate", "b.json").code == 0
     write_batch(Path("b.json"), safe_case("a", archetype="Own"), safe_case("b", archetype="Own"), batch_plan=plan)
     assert safe_gate("validate", "b.json").code == 0
     assert safe_gate("run", "--safe-batch", "b.json", "--baseline", base).code == 0
