@@ -192,7 +192,8 @@ def baseline_run(
     """
     if base.report is not None:
         return BaselineRun(compared_report(base.report), inputs=base.report.provenance.inputs)
-    if base.root != HERE and disk.DASH in _patterns(run.options):
+    named = [run.options.value(one.input.setting) for one in sides.evaluators_in_use(run.options)]
+    if base.root != HERE and all(disk.DASH in one for one in named):
         words = "is a commit, which has no standard input (-), so its cases are unknown"
         raise unavailable(base.name, f"{words}; name a file of cases, or an earlier safe-gate.json as the baseline")
     try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import BAD, Patch, Ran, SafeGate, refused, report, turn, write_cases
+from tests.support.cases import BAD, Patch, Ran, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here
 
 
@@ -70,6 +70,11 @@ def test_a_commit_has_no_standard_input(piped: Callable[..., Ran]) -> None:
     base, words = commit_here(), "is a commit, which has no standard input (-), so its cases are unknown; name a file"
     for names in (("-",), ("c.jsonl", "-")):
         refused(piped(CASES, "run", "--synthesis-cases", *names, "--baseline", base), words)
+    write_batch(Path("b.json"), safe_case("s"))
+    assert (
+        piped(CASES, "run", "--safe-batch", "b.json", "--synthesis-cases", "-", "--baseline", commit_here()).code == 1
+    )
+    assert report()["comparison"]["without_baseline"] == ["synthesis"]
     piped(CASES, "run", "--synthesis-cases", "-", "--report-dir", "old")
     piped(CASES, "run", "--synthesis-cases", "-", "--baseline", "old/safe-gate.json")
     assert report()["comparison"]["synthesis"]["cases"]["both"] == 2
