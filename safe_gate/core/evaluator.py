@@ -79,6 +79,9 @@ class Evaluator(Protocol):
     trial: tuple[str, str] | None = None
     """A setting and a value of it: `doctor` tells how many cases would change with that. None for nothing."""
 
+    weaker_if_more: frozenset[str] = frozenset()
+    """The keys in `Case.asks()` with numbers, None for 0, of which more ask for less."""
+
     rule_files: RuleFiles | None = None
     """A team's files of rules that its scores depend on. The report has their digest."""
 

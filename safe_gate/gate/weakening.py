@@ -332,7 +332,7 @@ class _Compared(NamedTuple):
             if key == self.evaluator.grouping.key:
                 yield from ((key, *way) for way in self._groups(old, new, excuses))
                 is_turned = is_turned and {*excuses[1]} <= {*old}  # a new tag that turned it is named
-            elif key == "unjudged replies":  # fewer ask for more
+            elif key in self.evaluator.weaker_if_more:
                 if (new or 0) > (old or 0):
                     yield key, What.LOOSER, old or 0, new
             elif isinstance(old, Mapping):

@@ -277,7 +277,7 @@ _REASONS = {
 
 
 def _miss_phrases(metric: str, case: Result) -> Iterator[Phrase]:
-    """Yield why a missing phrase that occurs does not count, the most similar sentence to another one, near misses."""
+    """Yield phrases on what a case misses: why an occurrence does not count, the most similar sentence, near misses."""
     noun, missing = _NOUNS[metric], case.against[metric]
     for one in (case.uncounted or {}).get(metric, ())[:_MOST_QUOTED]:
         yield (f"{noun} ", Untrusted(one.phrase), " does not count: ", *_reason_phrase(one))

@@ -19,6 +19,9 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Hit
 
+UNJUDGED = "unjudged replies"
+"""The key of `Case.asks()` with the number of replies before the judged one that answer the same messages."""
+
 _BETWEEN = "\n\n"  # ends a sentence, so no phrase reaches from one message into the next
 
 
@@ -178,11 +181,7 @@ class Case:
 
     def given(self) -> dict[str, Any]:
         """Return the digests of the message and of the earlier conversation, "" without one."""
-        return {"user": digest(self.user), "before": self._before or ""}
-
-    @property
-    def _before(self) -> Any:
-        return self.talk.before or None if self.talk else None
+        return {"user": digest(self.user), "before": self.talk.before if self.talk else ""}
 
     def asks(self) -> dict[str, Any]:
         """Return the expectations of the reply, sorted, so that equal expectations compare equal."""
@@ -193,7 +192,7 @@ class Case:
             "expected": dict(self.expected),
             "tags": sorted(set(self.tags)),
         }
-        return {**asked, "context": context, "unjudged replies": unjudged, **_sorted_requirements(self.wording)}
+        return {**asked, "context": context, UNJUDGED: unjudged, **_sorted_requirements(self.wording)}
 
     def judges(self) -> dict[str, str]:
         """Return the judges of the recorded verdicts, by check."""
@@ -208,10 +207,11 @@ class Case:
 
     def digests(self) -> dict[str, str]:
         """Return the digests that tell whether the case, and whether its reply, is the same in another run."""
-        asked = {**self.asks(), "before": self._before}
+        given = {name: one or None for name, one in self.given().items()}
+        asked = {**self.asks(), **given, "user": self.user}
         known = {name: value for name, value in asked.items() if value is not None}  # few cases have all
-        own = {"case": digest({"user": self.user, **known}), "output": digest(self.assistant)}
-        return {**own, **reply_digests([self.assistant], self.given())}
+        own = {"case": digest(known), "output": digest(self.assistant)}
+        return {**own, **reply_digests([self.assistant], given)}
 
 
 def _sorted_requirements(wording: Mapping[str, Sequence[Any]]) -> dict[str, Any]:

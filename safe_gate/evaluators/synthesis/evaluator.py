@@ -28,6 +28,7 @@ from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.synthesis import gate, packs, present
 from safe_gate.evaluators.synthesis.case import (
+    UNJUDGED,
     Case,
     Talk,
     content_text,
@@ -314,6 +315,7 @@ class Synthesis(Evaluator):
         keys=frozenset({"summary", "results"}),
     )
     grouping = Grouping(noun="tag", key="tags", setting="tags", figures=lambda part: part.summary.by_tag)
+    weaker_if_more = frozenset({UNJUDGED})
     rule_files = RuleFiles(
         setting="rules",
         off="rules_off",

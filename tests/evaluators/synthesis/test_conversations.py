@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from safe_gate.addons.training import split_cases
 from safe_gate.core.case import CaseAt
+from safe_gate.core.jsontext import digest
 from safe_gate.evaluators.synthesis.case import content_text, merged_messages
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
@@ -378,6 +379,12 @@ def test_a_changed_earlier_message_changes_the_case_and_a_changed_reply_does_not
     assert case("Hello.", GOOD, "Yes.", GOOD) != base
     assert case(TOLD, GOOD, "Yes.", GOOD, system="Be kind.") != base
     assert case(TOLD, GOOD, "Yes.", GOOD, context=0) != base
+
+
+def test_a_message_without_an_earlier_conversation_keeps_its_digest(safe_gate: SafeGate) -> None:
+    for one in (SINGLE, talk("a", TOLD, GOOD)):
+        (found,) = evaluated(safe_gate, one).values()
+        assert found["digests"]["message"] == digest({"user": digest(TOLD), "before": None})
 
 
 def test_the_page_shows_the_messages_that_were_read(safe_gate: SafeGate) -> None:
