@@ -36,7 +36,7 @@ _MOVES = {
 _WRITTEN_CONFIG = "safe-gate.config.json"
 _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
-_RUNS_THE_GATE = re.compile(r"/safe-gate(?:/composite)?@|\bsafe[-_]gate run\b")
+_RUNS_THE_GATE = re.compile(r"^[^#\n]*(?:/safe-gate(?:/composite)?@|\bsafe[-_]gate run\b)", re.MULTILINE)
 _INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
 
 

@@ -105,6 +105,7 @@ THERE = [
     (".gitlab-ci.yml", "build: x\n", GITLAB, "Left alone: .gitlab-ci.yml (exists)\n"),
     (WORKFLOW, "name: ours\n", set(), f"Left alone: {WORKFLOW} (exists)\n"),
     (WORKFLOW, "name: ours\n", set(), "No workflow runs the gate: add a step that uses the action to one in .github"),
+    (EVALS, "x: y  # safe-gate run\n# - uses: a/safe-gate@v1\n", {WORKFLOW}, f"Written: {WORKFLOW}\n"),
     *(
         (EVALS, f"jobs: {{a: {{steps: [{step}]}}}}\n", set(), f"{WORKFLOW} ({EVALS} runs SAFE Gate)\n")
         for step in ("uses: acme/safe-gate@v1", "uses: acme/safe-gate/composite@v1", "run: safe-gate run --quiet")
