@@ -44,7 +44,7 @@ class Message(NamedTuple):
     """A message. The `role` of an item that is no message is its kind. A reply may be any JSON value.
 
     `left_out` is what is left out of it, in the plural. `own` are the case fields that it keeps. It `is_empty` if it is
-    one of several messages and has no text.
+    one of several messages and has no text. `failure` says why a reply is an error, "" if it is none.
     """
 
     role: str
@@ -52,6 +52,7 @@ class Message(NamedTuple):
     left_out: tuple[str, ...] = ()
     own: Mapping[str, Any] = {}
     is_empty: bool = False
+    failure: str = ""
 
 
 Messages = Sequence[Message]
@@ -150,7 +151,8 @@ def read_messages(value: Any, *, whole: bool = False) -> Messages:
         text = "".join(one.text for one in said)
         left_out = tuple(chain.from_iterable(one.left_out for one in said))
         others = [one for one in known if one.role not in _SPEAKERS]
-        return [*others, Message("assistant", text, left_out, is_empty=is_blank(text))]
+        failure = next((one.failure for one in said if one.failure), "")
+        return [*others, Message("assistant", text, left_out, is_empty=is_blank(text), failure=failure)]
     return known
 
 
@@ -163,6 +165,8 @@ def last_exchange(sample: Sample, expected: str) -> LastExchange:
     asked, said = ([*map(_without_reasoning, some)] for some in (sample.asked, sample.said))
     told = join_messages(asked, said)
     reply = find_reply(told)
+    if failure := (reply or told[-1]).failure:
+        raise RefusedRecord(f"is an error: {failure}")
     if asked and not any(one is reply for one in said):
         raise RefusedRecord(f"has no reply; expected {expected}")
     if reply is None:
@@ -264,8 +268,7 @@ def _message(value: Any, index: int, last: int, *, whole: bool) -> Message:
         is_call = str(value.get("type")).endswith("_call")
         return Message(_CALL if is_call else role, None, (role,), is_empty=True)
     fields = _unwrap_langchain(value)
-    if role == "assistant":
-        refuse_unfinished(fields)
+    failure = _failure(fields) if role == "assistant" else ""
     kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
     own = {key: fields.pop(key) for key in kept}
     given = [key for key in _TEXT_KEYS if fields.get(key) is not None]
@@ -276,7 +279,7 @@ def _message(value: Any, index: int, last: int, *, whole: bool) -> Message:
         text = f"{text}\n\n{refusal}" if text and not is_blank(text) else refusal
     others = [key for key, one in fields.items() if key != used and key not in PLUMBING and has_value(one)]
     left_out += tuple(_sort(key) or f"{field_words(key)} of messages" for key in others)
-    return Message(role, text, left_out, own, is_empty=is_blank(text or ""))
+    return Message(role, text, left_out, own, is_empty=is_blank(text or ""), failure=failure)
 
 
 def _role(value: dict[str, Any]) -> str | None:
@@ -314,9 +317,13 @@ def replies_of(output: Any) -> list[Messages]:
 
 def refuse_unfinished(value: Mapping[str, Any]) -> None:
     """Raise RefusedRecord for a call, an answer or a reply that failed or is not complete, whatever text it has."""
-    error, status = error_text(value.get("error")), value.get("status")
-    if error or status in _UNFINISHED:
-        raise RefusedRecord(f"is an error: {error or f'status {status}'}")
+    if failure := _failure(value):
+        raise RefusedRecord(f"is an error: {failure}")
+
+
+def _failure(value: Mapping[str, Any]) -> str:
+    status = value.get("status")
+    return error_text(value.get("error")) or (f"status {status}" if status in _UNFINISHED else "")
 
 
 def prompt_of(given: Any) -> Messages:

@@ -183,6 +183,14 @@ def test_a_reply_that_is_not_complete_is_an_error_in_any_shape(
     assert "in.jsonl:1: a: is an error: status " in refusal(safe_gate, "in.jsonl", *mapping)
 
 
+def test_an_error_of_an_earlier_reply_does_not_count(safe_gate: SafeGate) -> None:
+    for earlier in (reply("", error="timeout"), reply(LOOK, status="incomplete")):
+        write("in.jsonl", talk(TURNS[0], earlier, user("Hello?"), TURNS[1]))
+        assert imported(safe_gate, "in.jsonl")[0]["id"] == "a"
+    write("in.jsonl", run([item(HALVES[0]) | {"status": "incomplete"}, item(HALVES[1])]))
+    assert "in.jsonl:1: a: is an error: status incomplete\n" in refusal(safe_gate, "in.jsonl")
+
+
 def test_why_a_reply_ends_is_counted_by_its_value(safe_gate: SafeGate) -> None:
     choices = [{"message": TURNS[1], "finish_reason": why} for why in ("stop", "length")]
     write(
