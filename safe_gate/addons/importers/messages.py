@@ -310,9 +310,13 @@ def _unwrap_langchain(message: dict[str, Any]) -> dict[str, Any]:
 def replies_of(output: Any) -> list[Messages]:
     """Return each sample of a recorded output, at least one, which may be without messages. Raises RefusedRecord."""
     inner = parse_embedded_json(output)
-    if isinstance(inner, dict) and (inner is output or {"output", "status"} <= inner.keys()):  # a reply may be any JSON
+    if isinstance(inner, dict) and _is_api_answer(inner):  # an application's own fields are no matter of the call
         refuse_unfinished(inner)
     return _samples(output, "assistant") or [[]]
+
+
+def _is_api_answer(value: Mapping[str, Any]) -> bool:
+    return value.get("object") == "response" or any(isinstance(value.get(name), list) for name in ("choices", "output"))
 
 
 def refuse_unfinished(value: Mapping[str, Any]) -> None:

@@ -183,6 +183,12 @@ def test_a_reply_that_is_not_complete_is_an_error_in_any_shape(
     assert "in.jsonl:1: a: is an error: status " in refusal(safe_gate, "in.jsonl", *mapping)
 
 
+def test_a_status_or_an_error_of_an_application_is_not_that_of_the_call(safe_gate: SafeGate) -> None:
+    for own in ({"status": "pending"}, {"error": "no sources"}):
+        write("in.jsonl", {"id": "a", "inputs": {"question": ASK}, "outputs": {"answer": REPLY} | own})
+        assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, REPLY)]
+
+
 def test_an_error_of_an_earlier_reply_does_not_count(safe_gate: SafeGate) -> None:
     for earlier in (reply("", error="timeout"), reply(LOOK, status="incomplete")):
         write("in.jsonl", talk(TURNS[0], earlier, user("Hello?"), TURNS[1]))
