@@ -36,7 +36,7 @@ ASKED = tuple("messages message input contents question prompt prompts user quer
 """The field names of a user's question."""
 
 _ANSWERED = tuple("output answer response completion assistant text content result message messages".split())
-_UNFINISHED = ("cancelled", "error", "failed", "in_progress", "incomplete", "pending", "queued")
+_UNFINISHED = ("canceled", "cancelled", "error", "failed", "in_progress", "incomplete", "pending", "queued")
 _SAMPLES = ("choices", "generations", "candidates")
 
 
@@ -326,8 +326,9 @@ def refuse_unfinished(value: Mapping[str, Any]) -> None:
 
 
 def _failure(value: Mapping[str, Any]) -> str:
-    status = value.get("status")
-    return error_text(value.get("error")) or (f"status {status}" if status in _UNFINISHED else "")
+    status = str(value.get("status") or "completed")[:40]
+    is_open = status.lower() in _UNFINISHED or (value.get("object") == "response" and status.lower() != "completed")
+    return error_text(value.get("error")) or (f"status {status}" if is_open else "")
 
 
 def prompt_of(given: Any) -> Messages:

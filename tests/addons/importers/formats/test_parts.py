@@ -168,6 +168,8 @@ def test_a_call_beside_the_last_text_is_left_out(safe_gate: SafeGate) -> None:
         (run({"content": REPLY}, status="pending"), ()),
         (run({"content": REPLY}, status="error"), ()),
         (run({"output": [item(REPLY)], "status": "incomplete"}), ()),
+        (run({"object": "response", "output": [item(REPLY)], "status": "requires_action"}), ()),
+        (run([item(REPLY) | {"status": "IN_PROGRESS"}]), ()),
         (run([item(REPLY) | {"status": "incomplete"}]), ()),
         (talk(TURNS[0], reply(REPLY, status="failed")), ()),
         (
