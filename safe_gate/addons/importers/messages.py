@@ -15,14 +15,18 @@ _NOT_TEXT, _SYSTEM, _TOOLS = "parts that are not text", "system messages", "call
 _REASONING, _EMPTY = "reasoning", "messages without text"
 """The kinds of content that are left out of a case, in the plural."""
 
+_CALL = "call"
+"""The role of an item that is a call of a tool, whose answer is an item of its own."""
+
 _ROLES = {
     **dict.fromkeys(("user", "human"), "user"),
     **dict.fromkeys(("system", "developer"), "system"),
     # `message` is the type of a reply of the Responses API.
     **dict.fromkeys("assistant ai gpt chatgpt chatbot bard bing bot model message".split(), "assistant"),
+    **dict.fromkeys(("function_call", "custom_tool_call"), _CALL),
 }
 _SPEAKERS = ("user", "assistant", "system")
-_CALL = "call"  # of a tool, as an item of its own
+_ITEMS = {_CALL: _TOOLS, _TOOLS: _TOOLS, _REASONING: _REASONING}  # that are no messages, and what they are
 _ASIDE = ("", "system", _CALL, _REASONING)  # what may follow a reply
 _ROLE_KEYS = ("role", "from", "type")
 _TEXT_KEYS = ("content", "value", "parts", "text")
@@ -150,9 +154,10 @@ def read_messages(value: Any, *, whole: bool = False) -> Messages:
         # The messages of the Responses API are parts of one reply.
         text = "".join(one.text for one in said)
         left_out = tuple(chain.from_iterable(one.left_out for one in said))
-        others = [one for one in known if one.role not in _SPEAKERS]
         failure = next((one.failure for one in said if one.failure), "")
-        return [*others, Message("assistant", text, left_out, is_empty=is_blank(text), failure=failure)]
+        reply = Message("assistant", text, left_out, is_empty=is_blank(text), failure=failure)
+        kept = (one for one in known if one is said[-1] or one.role not in _SPEAKERS)
+        return [reply if one is said[-1] else one for one in kept]
     return known
 
 
@@ -264,9 +269,8 @@ def _message(value: Any, index: int, last: int, *, whole: bool) -> Message:
     if role is None:
         known = "user, assistant, system or tool"
         raise RefusedRecord(f"has a message without a known role at index {index}; expected {known}")
-    if role in (_TOOLS, _REASONING):
-        is_call = str(value.get("type")).endswith("_call")
-        return Message(_CALL if is_call else role, None, (role,), is_empty=True)
+    if role in _ITEMS:
+        return Message(role, None, (_ITEMS[role],), is_empty=True)
     fields = _unwrap_langchain(value)
     failure = _failure(fields) if role == "assistant" else ""
     kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
@@ -363,7 +367,7 @@ def _samples(value: Any, role: str) -> list[Messages]:
 
 
 def _samples_of_object(value: dict[str, Any], role: str) -> list[Messages]:
-    if (is_message(value) and "messages" not in value) or _role(value) in (_TOOLS, _REASONING):
+    if (is_message(value) and "messages" not in value) or _role(value) in _ITEMS:
         return [read_messages([value])]
     if isinstance(value.get("refusal"), str) or isinstance(value.get("parts"), list):
         return [read_messages([{**value, "role": role}])]

@@ -147,6 +147,7 @@ def test_what_a_model_says_around_a_call_stays(safe_gate: SafeGate) -> None:
         [reply(LOOK), reply([{"type": "thinking", "thinking": "Hm."}])],
         [item(LOOK), *ITEMS, ANSWERED],
         [item(LOOK), *ITEMS, ANSWERED, *ITEMS],
+        *([*some, {"type": "web_search_call", "id": "w"}] for some in ([item(LOOK)], [item(LOOK), item(LOOK)])),
     ],
 )
 def test_an_earlier_reply_does_not_stand_for_a_last_answer_that_is_missing(safe_gate: SafeGate, end: Any) -> None:
@@ -160,6 +161,9 @@ def test_a_call_beside_the_last_text_is_left_out(safe_gate: SafeGate) -> None:
     for end in ([reply(REPLY, tool_calls=CALLS)], [item(*HALVES), *ITEMS]):
         write("in.jsonl", talk(TURNS[0], *end))
         assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, REPLY)]
+    said = (("human", ASK), ("gpt", REPLY), ("function_call", "{}"))
+    write("in.jsonl", {"id": "a", "conversations": [{"from": role, "value": text} for role, text in said]})
+    assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, REPLY)]
 
 
 @pytest.mark.parametrize(
