@@ -331,8 +331,9 @@ def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
     else:
         asked = [*(one for one in told if one.role != "user"), *asked]
     fields = output if isinstance(output, dict) else {}
-    refuse_unfinished(fields)
     completion = fields.get("completion") or None  # also the answer that an agent submitted
+    if completion is None:  # the text beside an error is what a person saw, as of a moderated reply
+        refuse_unfinished(fields)
     choices = fields.get("choices") or [{"message": {"role": "assistant", "content": completion}}]
     for index, choice in enumerate(choices if isinstance(choices, list) else [choices]):
         held = choice if isinstance(choice, dict) else {}

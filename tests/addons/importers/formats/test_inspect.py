@@ -80,9 +80,10 @@ def test_what_an_output_holds_besides_the_reply_is_left_out_and_listed(safe_gate
     write("log.json", {"status": "success", "eval": {}, "samples": [sample]})
     expected = [f"the field {name} of the output (1 record)" for name in ('"note"', '"stop_reason" with "max_tokens"')]
     assert left_out(safe_gate, "log.json") == expected
-    failed = sample | {"output": {"completion": "Yes.", "error": "It broke."}}
-    write("log.json", {"status": "success", "eval": {}, "samples": [failed]})
+    failed, refused = (sample | {"output": {"completion": one, "error": "It broke."}} for one in ("", "Sorry."))
+    write("log.json", {"status": "success", "eval": {}, "samples": [failed, refused]})
     assert "log.json:1: a: is an error: It broke.\n" in refusal(safe_gate, "log.json")
+    assert [one[2] for one in exchanges(imported(safe_gate, "log.json", "--skip-invalid"))] == ["Sorry."]
 
 
 @pytest.mark.parametrize("ids", [("m0", "m1", "m2", "m3"), ()])
