@@ -226,12 +226,12 @@ def read_row(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
 
 
 def _side(value: dict[str, Any], side: str, names: Sequence[str]) -> str:
-    """Return the one of some fields that is a side, "" for none. Raises RefusedRecord where two are set."""
-    several = [name for name in names if value[name] is not None]
-    if len(several) > 1:
-        shown = " and ".join(json.dumps(name[:40]) for name in several[:2])
+    """Return the one of some fields that is a side, "" for none. Raises RefusedRecord where two have unlike values."""
+    held = [name for name in names if has_value(value[name])]
+    if unlike := [name for name in held[1:] if value[name] != value[held[0]]]:
+        shown = " and ".join(json.dumps(name[:40]) for name in (held[0], unlike[0]))
         raise RefusedRecord(f"has both {shown}; name the one to read: --map {side}=FIELD")
-    return next(iter(several or names), "")
+    return next(iter(held or [name for name in names if value[name] is not None] or names), "")
 
 
 def with_input(instruction: Any, given: Any) -> Any:

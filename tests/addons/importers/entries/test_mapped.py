@@ -64,12 +64,13 @@ def test_a_mapped_id_is_needed_only_where_a_reply_is(safe_gate: SafeGate) -> Non
     [
         ({"user": "u_77"}, 'has both "user" and "prompt"; name the one to read: --map user=FIELD', "user=prompt"),
         (
-            {"Answer": ""},
+            {"Answer": "x"},
             'has both "response" and "Answer"; name the one to read: --map assistant',
             "assistant=response",
         ),
         ({"user": "u", "assistant": "m"}, 'has both "user" and "prompt"', "user=prompt,assistant=response"),
-        ({"query": None}, "", "user=prompt"),
+        *(({"query": one}, "", "user=prompt") for one in (None, "", ASK)),
+        ({"assistant": "", "completion": REPLY}, "", "assistant=response"),
     ],
 )
 def test_two_fields_for_one_side_are_told_apart_by_a_mapping(
