@@ -47,6 +47,8 @@ _MORE = ("has_more", "truncated", "partial", "next", "next_cursor", "nextPageTok
 """Where a page says that others follow."""
 _TOTALS = ("total", "num_rows_total", "meta.totalItems")
 """Where a page says how many records there are."""
+_PAGING = {"limit", "offset", "page", "page_size", "pageSize", "per_page", *(path.split(".")[0] for path in _MORE)}
+"""Only beside one of these a `total` is that of the pages."""
 _PAIR = re.compile(r",\s*(?=\w+=)")
 
 
@@ -89,7 +91,11 @@ def _check_request(request: Request) -> None:
 # --- a file ---------------------------------------------------------------------------------------
 
 
-Pages = tuple[Sequence[JsonObject], int]
+class Pages(NamedTuple):
+    """What stands beside the records of all files, in each document, and the number of records."""
+
+    headers: Sequence[JsonObject]
+    records: int
 
 
 class Recording(NamedTuple):
@@ -227,28 +233,29 @@ def _outcomes(
 
 
 def _read_pages(recordings: Iterable[Recording]) -> Pages:
-    """Return what stands beside the records of all files, and the number of records."""
     records = [one for recording in recordings for one in recording.records]
     headers = [one for one in records if isinstance(one, Record) and one.is_header]
-    return [one.value for one in headers if isinstance(one.value, dict)], len(records) - len(headers)
+    return Pages([one.value for one in headers if isinstance(one.value, dict)], len(records) - len(headers))
+
+
+def _following(header: JsonObject) -> str:
+    """Return where a page says that others follow, "" for a last page. A text with blanks is no cursor."""
+    found = ((path, value_at(header, *path.split("."))) for path in _MORE if header.get("has_more") is not False)
+    return next((path for path, one in found if one and not (isinstance(one, str) and " " in one)), "")
 
 
 def _faults_of_page(header: JsonObject, pages: Pages) -> Iterator[RefusedRecord]:
     """Yield what is wrong with the header of one of the `pages`: others are missing, or it is an error."""
-    headers, count_ = pages
-    numbered = sum(value_at(one, "meta", "totalPages") is not None for one in headers)
+    numbered = sum(value_at(one, "meta", "totalPages") is not None for one in pages.headers)
     total = value_at(header, "meta", "totalPages")
     if isinstance(total, int) and total > numbered:
         yield RefusedRecord(f"is one of {total} pages; import all of them")
-    for path in _MORE:
-        first, *rest = path.split(".")
-        is_last = any(first in one and not value_at(one, first, *rest) for one in headers)
-        if value_at(header, first, *rest) and not is_last:
-            yield RefusedRecord(f"is not the last page, as {path} says; import all pages")
-    for path in _TOTALS:
+    if all(map(_following, pages.headers)):
+        yield RefusedRecord(f"is not the last page, as {_following(header)} says; import all pages")
+    for path in _TOTALS if header.keys() & _PAGING else _TOTALS[1:]:
         total = value_at(header, *path.split("."))
-        if isinstance(total, int) and total > count_:
-            yield RefusedRecord(f"has {path} {total}, and the files have {count_}; import all of them")
+        if isinstance(total, int) and total > pages.records:
+            yield RefusedRecord(f"has {path} {total}, and the files have {pages.records}; import all of them")
     if error := error_text(header.get("error")):
         yield RefusedRecord(f"is an error: {error}")
 

@@ -171,30 +171,33 @@ def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
         ({"cursors": {"next": "x"}}, "is not the last page, as cursors.next says; import all pages"),
         ({"truncated": True}, "is not the last page, as truncated says; import all pages"),
         ({"error": "partial export"}, "is an error: partial export"),
-        ({"meta": {"page": 1, "totalPages": 1}, "has_more": False, "error": None}, ""),
+        ({"meta": {"page": 1, "totalPages": 1}, "has_more": False, "next_cursor": "x", "error": None}, ""),
+        ({"total": 120}, ""),
+        ({"next": "Review it on Friday"}, ""),
     ],
 )
 def test_a_page_is_refused_without_the_others(safe_gate: SafeGate, beside: dict[str, Any], words: str) -> None:
-    last = beside if "error" in beside or "page" in beside.get("meta", ()) else dict.fromkeys(beside)
-    for page, header in (("1", beside), ("2", last), ("other", {})):
+    last = beside if "error" in beside or "page" in beside.get("meta", ()) else {}
+    for page, header in (("1", beside), ("2", last)):
         write_json(f"page-{page}.json", {"data": [row(id=page, prompt=ASK, response=REPLY)]} | header)
+    write("other.jsonl", row(id="other", prompt=ASK, response=REPLY))
     Path("page-1-again.json").write_bytes(Path("page-1.json").read_bytes())
-    for files in (["page-1.json"], ["page-1.json", "page-other.json"]):
+    for files in (["page-1.json"], ["page-1.json", "other.jsonl"]):
         if words:
             assert f"page-1.json:1: {words}\n" in refusal(safe_gate, *files)
         assert len(imported(safe_gate, *files, *["--skip-invalid"] * bool(words))) == len(files)
     if "last" in words:
         assert f"page-1-again.json:1: {words}\n" in refusal(safe_gate, "page-1*.json")
     if "error" not in beside:
-        assert len(imported(safe_gate, "page-1.json", "page-2.json", "page-other.json")) == 3
+        assert len(imported(safe_gate, "page-1.json", "page-2.json", "other.jsonl")) == 3
 
 
 def test_fewer_records_than_the_total_are_refused_and_what_is_beside_them_is_listed(safe_gate: SafeGate) -> None:
-    page = {"data": [row(prompt=ASK, response=REPLY)], "total": 2, "failed": [{"id": "b"}]}
+    page = {"data": [row(prompt=ASK, response=REPLY)], "total": 2, "page": 1, "failed": [{"id": "b"}]}
     write_json("a.json", page)
     assert "a.json:1: has total 2, and the files have 1; import all of them\n" in refusal(safe_gate, "a.json")
     write_json("b.json", page)
-    expected = [f'the field "{name}" beside the records (2 records)' for name in ("failed", "total")]
+    expected = [f'the field "{name}" beside the records (2 records)' for name in ("failed", "page", "total")]
     assert left_out(safe_gate, "a.json", "b.json") == expected
 
 
