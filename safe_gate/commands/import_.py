@@ -115,7 +115,7 @@ def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
     for ids, words in (
         ([*update.recorded], "New, not in the file"),
         (update.gone, "Gone from the recording, so with their old replies"),
-        (update.unlike, "Not like the recording, so with their old replies"),
+        ([*update.unlike], "Not like the recording, so with their old replies"),
         (update.labelled, "Changed under labels, which to check"),
         (update.unjudged, "Changed, so without their old verdicts"),
         (update.unfit, f"No longer valid, as safe-gate validate {file} says"),

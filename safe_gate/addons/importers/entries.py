@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import groupby
@@ -40,6 +40,7 @@ BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].inpu
 
 Keys = tuple[str | int, ...]
 Replies = Sequence[tuple[Keys, Any]]
+Providers = dict[str, dict[str, Any]]
 
 _LONGEST_ID = 180  # leaves room for the number of a sample
 _MOST_DIGITS = 9  # of a context
@@ -166,18 +167,34 @@ def prompt_of_line(entry: JsonObject) -> Sequence[str]:
     return ["\n\n".join(content_text(one["content"])[0] or "" for one in some) for some in runs]
 
 
-def _why_unlike(case: JsonObject, entry: JsonObject, is_sample: bool) -> str:
+def _why_unlike(case: JsonObject, entry: JsonObject, is_moved: bool) -> str:
     """Return why a case does not take the replies that are recorded under its id, "" if it does."""
     if not entry:
         return "is recorded more than once; give each recorded reply its own id, or name its field: --map id=FIELD"
     if prompt_of_line(case) != prompt_of_line(entry):
         return "has another message than the recording has under this id; give the recording another id"
-    sources = [one.get("x_provider") for one in (case, entry)]
-    if is_sample and all(sources) and sources[0] != sources[1]:
+    if is_moved:
         return "has another x_provider than the recording has under this id; correct the id or the x_provider"
     old, new = (len(one) for one in _replaced(case, entry))
     words = f"has {old} replies and system messages, and the recording {new}; correct the case by hand"
     return words if old != new else ""
+
+
+def _providers(lines: Iterable[JsonObject], key: str) -> Providers:
+    """Return the provider of each id, by what stands before the number of a sample."""
+    found = Providers()
+    for one in lines:
+        found.setdefault(one[key].rpartition("#")[0], {})[one[key]] = one.get("x_provider")
+    return found
+
+
+def _moved(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the samples that are recorded from another provider, unless a new one took the place of an old one."""
+    for id_ in ours.keys() & theirs.keys():
+        old, new = ours[id_], theirs[id_]
+        is_new = ours.keys() == theirs.keys() and old not in theirs.values() and new not in ours.values()
+        if old and new and old != new and not is_new:
+            yield id_
 
 
 def _replaced(case: JsonObject, entry: JsonObject) -> tuple[Replies, Replies]:
@@ -223,28 +240,30 @@ _decoder = json.JSONDecoder()
 
 @dataclass(slots=True)
 class Update:
-    """The recorded replies by id, and the cases that they change. It is complete when all `lines` are read.
-
-    After that `recorded` holds the entries whose ids no case has. `gone` are ids of cases without a recorded reply.
-    `unlike` are those that are recorded more than once, as `repeated` ids are, or with another message or provider.
-    They are an error unless the update `is_lenient`. Of the changed cases, those with labels are `labelled`: the labels
-    were given to the old reply. Those that lose old verdicts, which the recording does not have, are `unjudged`. Those
-    that are not valid any more, such as with marks that quote the old reply, are `unfit`. `unused` are the fields of
-    the recording that a case lacks, or has with another value.
-    """
+    """The recorded replies by id, and the cases that they change. It is complete when all `lines` are read."""
 
     request: Request
     recorded: dict[str, JsonObject]
+    """The recorded lines by id; in the end, those whose ids no case has."""
     repeated: Set[str]
+    """The ids that several records have, so that their lines have numbers."""
     is_lenient: bool
+    """Whether a case that does not fit its recording keeps its reply, instead of being an error."""
     known: int = 0
+    """How many cases take their recorded reply."""
     changed: int = 0
     gone: list[str] = field(default_factory=list)
-    unlike: list[str] = field(default_factory=list)
+    """The ids of cases without a recorded reply."""
+    unlike: dict[str, Problem] = field(default_factory=dict)
+    """Why a case does not take the reply that is recorded under its id, by id."""
     labelled: list[str] = field(default_factory=list)
+    """The changed cases with labels, which were given to the old reply."""
     unjudged: list[str] = field(default_factory=list)
+    """The changed cases that lose verdicts, because the recording has none in their place."""
     unfit: list[str] = field(default_factory=list)
+    """The changed cases that are not valid any more, such as with marks that quote the old reply."""
     unused: set[str] = field(default_factory=set)
+    """The fields of the recording that a case lacks, or has with another value."""
     problems: Problems = field(default_factory=Problems)
 
     def lines(self, path: Path) -> Iterator[str]:
@@ -253,6 +272,7 @@ class Update:
         Raises CannotJudge, at the latest at the end, with every problem of the file.
         """
         name, kind, places = disk.display_path(path), self.request.makes.kind, dict[str, Place]()
+        read = list[tuple[str, JsonObject, Place]]()
         if checked.is_columnar(path):
             raise CannotJudge.at(name, "is Parquet; expected a file of JSON lines")
         for part in recorded.read_file_parts(path, kind, disk.BOUNDS, recorded.PART_LINES):
@@ -267,17 +287,21 @@ class Update:
                         cases[found[0].line] = found[1]
                 for number, data in enumerate(BytesIO(part.data), part.first):
                     text = data.decode("utf-8", "replace")  # a line that is not UTF-8 is a problem
-                    yield self._line(text, cases[number], Place(name, number), places) if number in cases else text
+                    read.append((text, cases.get(number, {}), Place(name, number)))
+        ours = _providers((case for _, case, _ in read if case), self.request.key)
+        theirs = _providers(self.recorded.values(), self.request.key)
+        moved = {id_ for base in self.repeated for id_ in _moved(ours.get(base, {}), theirs.get(base, {}))}
+        for text, case, place in read:
+            yield self._line(text, case, place, places, moved) if case else text
+        for one in self.unlike.values() if not (self.is_lenient and self.known) else ():
+            self.problems.add(one)
         if self.problems:
             raise CannotJudge(*self.problems.kept())
-        if self.unlike and not self.known:
-            words = "has no case that is like the recording under its id"
-            raise CannotJudge.at(name, f"{words}; give the recording other ids, or name their field: --map id=FIELD")
         if not self.known:
             words = "has none of the recorded ids; name their field: --map id=FIELD"
             raise CannotJudge.at(name, words, Code.UNKNOWN_CASE)
 
-    def _line(self, text: str, case: JsonObject, place: Place, places: dict[str, Place]) -> str:
+    def _line(self, text: str, case: JsonObject, place: Place, places: dict[str, Place], moved: Set[str]) -> str:
         id_ = case[self.request.key]
         if twice := recorded.check_duplicate(places, id_, place, self.request.key):
             self.problems.add(twice)
@@ -286,10 +310,8 @@ class Update:
         if not entry and id_ not in self.repeated:
             self.gone.append(id_)
             return text
-        if words := _why_unlike(case, entry, id_.rpartition("#")[0] in self.repeated):
-            self.unlike.append(id_)
-            if not self.is_lenient:
-                self.problems.add(Problem(place, words, id_))
+        if words := _why_unlike(case, entry, id_ in moved):
+            self.unlike[id_] = Problem(place, words, id_)
             return text
         self.known += 1
         replies, again = replies_of_line(case), replies_of_line(entry)

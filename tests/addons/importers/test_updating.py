@@ -176,6 +176,32 @@ def test_a_reply_that_may_be_that_of_another_is_refused(
     assert values("cases.jsonl") == [case, {"id": "b"} | NEW]
 
 
+def sources(assistant: str, *providers: str) -> list[dict[str, Any]]:
+    named = enumerate(providers, 1)
+    return [{"id": f"a#{n}", "user": "Hi", "assistant": assistant, "x_provider": one} for n, one in named]
+
+
+@pytest.mark.parametrize(
+    ("providers", "kept"),
+    [
+        (["gpt-5", "claude"], []),
+        (["gpt-5", "mistral"], []),
+        (["claude", "gpt-5"], ["a#1", "a#2"]),
+        (["aleph", "gpt-5", "mistral"], ["a#1", "a#2"]),
+    ],
+)
+def test_a_new_model_replaces_an_old_one_unless_samples_move(
+    safe_gate: SafeGate, providers: list[str], kept: list[str]
+) -> None:
+    cases = sources("Old.", "gpt-4", "claude")
+    write("cases.jsonl", *cases, {"id": "b"} | OLD)
+    write("in.jsonl", *(one | {"id": "a"} for one in sources("New.", *providers)), {"id": "b"} | NEW)
+    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
+    assert ("cases.jsonl:1: a#1: has another x_provider" in ran.err) == bool(kept)
+    updated(safe_gate, *["--skip-invalid"] * bool(kept))
+    assert [one["id"] for one in values("cases.jsonl") if one["assistant"] == "Old."] == kept
+
+
 def test_a_single_reply_of_another_provider_replaces_the_old_one(safe_gate: SafeGate) -> None:
     write("cases.jsonl", {"id": "a", "x_provider": "old"} | OLD)
     write("in.jsonl", {"id": "a", "x_provider": "new"} | NEW)
@@ -215,7 +241,7 @@ def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
     ("content", "flags", "words"),
     [
         ('{"id": "z", "user": "a", "assistant": "b"}', (), "cases.jsonl: has none of the recorded ids; name their field"),
-        ('{"id": "a", "user": "Ho", "assistant": "b"}', ("--skip-invalid",), "cases.jsonl: has no case that is like the recording under its id; give"),
+        ('{"id": "a", "user": "Ho", "assistant": "b"}', ("--skip-invalid",), "cases.jsonl:1: a: has another message than the recording has under this id; give"),
         ('{"id": "a", "user": 5, "assistant": "b"}', (), "cases.jsonl:1: a: user: is 5; expected text"),
         ('{"id": "a", "user": "Hi", "assistant": "b"}\n' * 2, (), "cases.jsonl:2: a: id: appears at cases.jsonl:1 too"),
         ("{", (), "cases.jsonl:1: is not valid JSON: it breaks off"),
