@@ -227,11 +227,13 @@ def read_row(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
 
 def _side(value: dict[str, Any], side: str, names: Sequence[str]) -> str:
     """Return the one of some fields that is a side, "" for none. Raises RefusedRecord where two have unlike values."""
-    held = [name for name in names if has_value(value[name])]
-    if unlike := [name for name in held[1:] if value[name] != value[held[0]]]:
-        shown = " and ".join(json.dumps(name[:40]) for name in (held[0], unlike[0]))
+    given = [name for name in names if value[name] is not None]
+    held = [name for name in given if has_value(value[name])]
+    first = given if side == "assistant" else held  # an empty reply is one: another field may hold the expected one
+    if unlike := [name for name in held if name != first[0] and value[name] != value[first[0]]]:
+        shown = " and ".join(json.dumps(name[:40]) for name in (first[0], unlike[0]))
         raise RefusedRecord(f"has both {shown}; name the one to read: --map {side}=FIELD")
-    return next(iter(held or [name for name in names if value[name] is not None] or names), "")
+    return next(iter(held or given or names), "")
 
 
 def with_input(instruction: Any, given: Any) -> Any:

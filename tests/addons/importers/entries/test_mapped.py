@@ -70,7 +70,8 @@ def test_a_mapped_id_is_needed_only_where_a_reply_is(safe_gate: SafeGate) -> Non
         ),
         ({"user": "u", "assistant": "m"}, 'has both "user" and "prompt"', "user=prompt,assistant=response"),
         *(({"query": one}, "", "user=prompt") for one in (None, "", ASK)),
-        ({"assistant": "", "completion": REPLY}, "", "assistant=response"),
+        ({"completion": REPLY}, "", "assistant=response"),
+        ({"assistant": ""}, 'has both "assistant" and "response"', "assistant=response"),
     ],
 )
 def test_two_fields_for_one_side_are_told_apart_by_a_mapping(
