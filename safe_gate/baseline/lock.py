@@ -164,11 +164,10 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
         is_same = was is not None and (has_base_outputs.get(path, False) or was.sha256 == now.sha256)
         stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
         if entry and judged_at and options.max_age is not None:
-            entries = (entry, was) if was and is_same else (entry,)  # a new time alone makes no recording new
-            days = max(age(one, judged_at) for one in entries)
+            days = age(entry, judged_at)
             if days > options.max_age:
                 stale.append(Stale(path, Fault.TOO_OLD, days=days))
-            elif age(entry, judged_at) < -_SKEW and _is_committed(path, entry, run):
+            elif days < -_SKEW and _is_committed(path, entry, run):
                 stale.append(Stale(path, Fault.IN_FUTURE))
     return Recordings(on_stale, options.max_age, len(sources), tuple(stale))
 

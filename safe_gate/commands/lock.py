@@ -33,7 +33,7 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Write new entries for the recordings that the command line names, and keep the others. Returns 0 or 3.
 
-    If it names none, a recording whose bytes an entry has keeps the time of that.
+    If it names none, the new entry of a recording whose bytes did not change has the time of the old entry.
     """
     config = (options := call.options()).config
     known = find_sources(options)

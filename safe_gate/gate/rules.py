@@ -237,17 +237,14 @@ def entry_before(path: str, entry: Locked, base: Lock, origins: Collection[str])
     """Return what the base's lock says of a recording, None if it is new.
 
     `origins` are the recordings from which its cases come: of the sources that its `entry` has now, theirs count too.
-    Its model may be that of any, and its time is the first of theirs.
+    Its model may be that of any.
     """
     own = base.recordings.get(path, Locked("", "", "", {}))
     before = [one for name, one in base.recordings.items() if name in {path, *origins}]
     known = {name: sha for one in before for name, sha in one.sources.items() if name in entry.sources}
     models = [one.model for one in before]
     model = entry.model if entry.model in models else max(models, default="")
-    if not before:
-        return None
-    at = min(one.recorded_at for one in before)
-    return replace(own, model=model, recorded_at=at, sources=known | dict(own.sources))
+    return replace(own, model=model, sources=known | dict(own.sources)) if before else None
 
 
 def stale(path: str, now: Locked, entry: Locked | None, before: Locked | None, *, is_same: bool) -> Iterator[Stale]:
