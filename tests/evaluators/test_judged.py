@@ -139,6 +139,8 @@ def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGa
     case = {"id": "a", "messages": said * 2, "judged": verdict(False), "expected": {"judged/tone": False}}
     assert run(safe_gate, case | {"turns": "all"}).code == 1
     assert {id_: one["pass"] for id_, one in results("synthesis").items()} == {"a@1": True, "a@3": False}
+    tagged = run(safe_gate, case | {"turns": "all", "tags": ["judged/tone-fail"]})
+    assert (tagged.code, "excuse no failure" in tagged.out) == (0, False)
     early = [said[0], said[1] | {"expected": {"judged/tone": True}}, *said]
     refused(run(safe_gate, case | {"messages": early}), "messages[1].expected.judged/tone: labels a verdict")
 

@@ -165,7 +165,8 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
         yield case
         return
     judges_all = value.get("turns", settings["turns"]) == "all"
-    others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], (*case.checks, WORDING)))
+    asked = (*case.checks, *case.judged, WORDING)
+    others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], asked))
     talks = find_talks(value, settings["context"])
     for talk in talks if judges_all else deque(talks, maxlen=1):
         is_last = talk.reply.number == len(value["messages"]) - 1
