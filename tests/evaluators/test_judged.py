@@ -141,6 +141,13 @@ def test_verdicts_of_a_conversation_are_about_its_last_message(safe_gate: SafeGa
     assert {id_: one["pass"] for id_, one in results("synthesis").items()} == {"a@1": True, "a@3": False}
     tagged = run(safe_gate, case | {"turns": "all", "tags": ["judged/tone-fail"]})
     assert (tagged.code, "excuse no failure" in tagged.out) == (0, False)
+    assert run(safe_gate, case | {"turns": "all", "checks": ["judged/tone", "topic_pivot"]}).code == 1
+    assert {id_: [*one["checks"]] for id_, one in results("synthesis").items()} == {
+        "a@1": ["topic_pivot"],
+        "a@3": ["topic_pivot", "judged/tone"],
+    }
+    alone = case | {"turns": "all", "checks": ["judged/tone"]}
+    refused(run(safe_gate, alone), "has no recorded verdict, or an earlier reply has no other check; add it")
     early = [said[0], said[1] | {"expected": {"judged/tone": True}}, *said]
     refused(run(safe_gate, case | {"messages": early}), "messages[1].expected.judged/tone: labels a verdict")
 

@@ -167,6 +167,7 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
     judges_all = value.get("turns", settings["turns"]) == "all"
     asked = (*case.checks, *case.judged, WORDING)
     others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], asked))
+    checks = tuple(check for check in case.checks if check not in case.judged)
     talks = find_talks(value, settings["context"])
     for talk in talks if judges_all else deque(talks, maxlen=1):
         is_last = talk.reply.number == len(value["messages"]) - 1
@@ -176,6 +177,7 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
             user=join_texts(talk.asked),
             assistant=talk.reply.text,
             expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
+            checks=case.checks if is_last else checks or case.checks,  # a reply without checks would pass
             tags=case.tags if is_last else others,
             judged=case.judged if is_last else {},
             cluster=at.cluster or (talk.id if judges_all else ""),
@@ -258,7 +260,8 @@ def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
         needs = f"wording needs {kinds}, in the case or in the config file for one of its tags"
         words = f"{needs}; add one, or leave wording out of checks and default-checks"
     elif name.startswith(judged.PREFIX):
-        words = f"{quote(name)} has no recorded verdict; add it under judged, or leave it out of checks"
+        earlier = ", or an earlier reply has no other check" if case.talk else ""
+        words = f"{quote(name)} has no recorded verdict{earlier}; add it under judged, or leave it out of checks"
     elif name in SHIPPED:
         words = f"{quote(name)} is not a check of the profile spec; take it out of the case, or set profile to standard"
     else:
