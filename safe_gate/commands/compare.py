@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from safe_gate.baseline import comparison
@@ -20,11 +20,12 @@ from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code
-from safe_gate.model.report import Findings, Verdict
+from safe_gate.model.report import Findings, Report, Verdict
 from safe_gate.render import console
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.scoring.measure import ScoringMethod, measure_all
-from safe_gate.scoring.sides import Snapshot
+from safe_gate.scoring.sides import SCORING, Snapshot, as_recorded
+from safe_gate.settings import Settings
 
 COMMAND = Command(
     place=7,
@@ -52,6 +53,8 @@ def main(call: Call) -> int:
         old, new = (snapshots.open(one) for one in (base, head))
         if new is None:
             raise _nothing_in(head)
+        if new.report is not None and old is not None and old.report is not None:
+            _refuse_other_settings(call.flags, options, new.report)
         roots = [one.root for one in (old, new) if one is not None and one.report is None]
         is_ours = len(roots) == 2 or roots == [HERE]  # a commit alone may lack files that were added since
         if is_ours and (problems := [*comparison.unmatched_patterns(options_at(new.root), roots)]):
@@ -110,6 +113,15 @@ def _head(
     judged = waivers.judge(run.waivers(), parts, effects.generated_at[:10])
     known = waivers.waived_ids(Findings(parts=parts, waivers=judged))
     return comparison.compared_run(parts, run), known, scores.case_terms
+
+
+def _refuse_other_settings(flags: Iterable[str], options: Settings, head: Report) -> None:
+    """Raise CannotJudge for a flag that would change the cases or scores of finished reports."""
+    given = as_recorded(options, ({*SCORING} - {"text"}) & {*flags})
+    for name, value in sorted(given.items()):
+        if value != head.provenance.policy.get(name):
+            words = "does not change finished reports; leave it out, or make the reports again with it"
+            raise CannotJudge.at(name.replace("_", "-"), words, Code.INVALID_SETTING)
 
 
 def _nothing_in(spec: str) -> CannotJudge:

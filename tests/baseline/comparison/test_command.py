@@ -67,6 +67,17 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: SafeGate) -> None:
         assert [word for word in ("zebra", "went home") if word in path.read_text("utf-8")] == []
 
 
+@pytest.mark.parametrize(("flag", "value"), [("--tag", "typo"), ("--cluster-key", "x_topic"), ("--profile", "spec")])
+def test_compare_refuses_a_setting_that_finished_reports_cannot_apply(
+    safe_gate: SafeGate, flag: str, value: str
+) -> None:
+    write()
+    safe_gate("run", *ALL)
+    both = ("compare", "reports/safe-gate.json", "reports/safe-gate.json")
+    refused(safe_gate(*both, flag, value), f"{flag[2:]}: does not change finished reports; leave it out")
+    assert safe_gate(*both, "--profile", "standard", "--max-regressions", "0").code == 0
+
+
 @pytest.mark.parametrize("more", [(), ("--allow-missing", "baseline")])
 def test_a_report_does_not_replace_its_baseline(safe_gate: SafeGate, more: tuple[str, ...]) -> None:
     write()
