@@ -298,7 +298,8 @@ def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[Metri
     if test is Test.SIGN:
         p = stats.sign_test(sum(d < 0 for d in folded), sum(d > 0 for d in folded))
         both = sum(t.today.scores[name] == t.head.scores[name] == 1 for t in read)
-        interval = Interval(*stats.newcombe(both, worse, better, len(read) - both - worse - better))
+        if len(folded) == len(read):  # it takes every case for a unit of its own
+            interval = Interval(*stats.newcombe(both, worse, better, len(read) - both - worse - better))
     else:
         p = stats.sign_flip(folded)
     means = {

@@ -71,9 +71,9 @@ class MetricChange:
     """A metric over the cases that have it in all three runs: its means, and whether it changed beyond chance.
 
     The runs are the baseline as it was judged, its outputs under today's rules, and head. `units` counts clusters, and
-    cases in none. `interval` is the interval of head minus today, None for scores. `p_adjusted` is after Holm's
-    correction over all metrics. `smallest_drop` is the smallest drop that the test detects four times in five, None if
-    it detects no drop.
+    cases in none. `interval` is the interval of head minus today, None for scores and where units are fewer than
+    cases. `p_adjusted` is after Holm's correction over all metrics. `smallest_drop` is the smallest drop that the test
+    detects four times in five, None if it detects no drop.
     """
 
     metric: str

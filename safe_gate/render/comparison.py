@@ -127,11 +127,12 @@ def comparison_notes(comparison: Comparison) -> Iterator[Phrase]:
         yield ("Unproven drop: a metric fell, but by less than min-drop or not beyond chance.",)
     if comparison.status == "inconclusive":
         yield (_detectable_drop_note(comparison),)
-    if key := comparison.cluster_key:
-        of_all = [part.metrics[0] for part in parts if part.metrics]
-        groups = plural(sum(metric.units for metric in of_all), "group")
-        grouped = plural(sum(metric.cases for metric in of_all), "case")
-        yield ("Cases are grouped by ", Untrusted(key), f": {groups} of {grouped}.")
+    of_all = [part.metrics[0] for part in parts if part.metrics]
+    units, grouped = sum(metric.units for metric in of_all), sum(metric.cases for metric in of_all)
+    if comparison.cluster_key or units < grouped:
+        by = Untrusted(comparison.cluster_key) if comparison.cluster_key else "conversation"
+        less = ", so their differences have no interval" if units < grouped else ""
+        yield ("Cases are grouped by ", by, f": {plural(units, 'group')} of {plural(grouped, 'case')}{less}.")
     for part in parts:
         yield from _changed_judges(part.judges)
     if unseparated := sum(part.cases.unseparated for part in parts):

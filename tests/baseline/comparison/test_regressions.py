@@ -432,13 +432,27 @@ def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: SafeGate) -> 
     done = safe_gate(*run, *clustered)
     assert (done.code, report()["comparison"]["status"]) == (0, "warn")
     assert {metric["units"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {2}
-    markdown, said = MARKDOWN.read_text("utf-8"), 'Cases are grouped by "x_topic": 2 groups of 10 cases.\n'
+    assert {metric["interval"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {None}
+    less = "so their differences have no interval"
+    markdown, said = MARKDOWN.read_text("utf-8"), f'Cases are grouped by "x_topic": 2 groups of 10 cases, {less}.'
     assert "Unproven drop" in markdown
-    assert "Cases are grouped by <code>x&#95;topic</code>: 2 groups of 10 cases." in markdown
+    assert f"Cases are grouped by <code>x&#95;topic</code>: 2 groups of 10 cases, {less}." in markdown
     assert safe_gate("validate", "reports/safe-gate.json").code == 0
     assert said in done.out
     for head in (".", "reports/safe-gate.json"):
         assert said in safe_gate("compare", base, head, *TURNS, *clustered, "--verbose").out
+
+
+def test_the_turns_of_a_conversation_are_one_unit_without_an_interval(safe_gate: SafeGate) -> None:
+    def record(reply: str) -> None:
+        write_cases(Path("c.jsonl"), talk("talk", "I failed my exam.", reply, "I feel awful.", GOOD))
+
+    record(GOOD)
+    base = commit()
+    record(BAD)
+    done = safe_gate("run", *TURNS, "--turns", "all", "--baseline", base)
+    assert "Cases are grouped by conversation: 1 group of 2 cases, so their differences have no interval." in done.out
+    assert {metric["interval"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {None}
 
 
 def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: SafeGate) -> None:
