@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
+from math import ceil
 from textwrap import fill
 
 from safe_gate.commands._command import Call, Command, texts
@@ -102,8 +103,8 @@ def foresight(
         **{f"smallest drop seen, {words} fixed": partial(seen, fixed=fixed) for words, fixed in _FIXED.items()},
         "false alarms of a real drop": lambda cases: _rate(stats.false_alarm(cases, alpha, min_drop)),
         f"false alarms of max-regressions {limit}{off}": lambda cases: _rate(stats.false_alarm_of_count(cases, limit)),
-        "failure rate, where no case fails": lambda cases: (
-            f"below {percent(max(_LEAST_SHOWN, stats.zero_failures(cases)), 1)}"
+        "failure rate, where no case fails": lambda cases: (  # a bound is rounded up
+            f"below {percent(ceil(stats.zero_failures(cases) / _LEAST_SHOWN) * _LEAST_SHOWN, 1)}"
         ),
     }
     titles = {name: EVALUATORS[name].title if name else "This set" for name in counts}

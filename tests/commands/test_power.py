@@ -39,6 +39,7 @@ def figures(ran: Ran) -> dict[str, list[str]]:
 def test_a_number_of_cases_is_all_it_needs(safe_gate: SafeGate) -> None:
     ran = safe_gate("power", "100")
     assert (ran.code, ran.out, ran.err) == (0, OF_A_HUNDRED, "")
+    assert figures(safe_gate("power", "400"))["failure rate, where no case fails"] == ["below 0.8%"]
 
 
 def test_it_counts_the_cases_that_a_run_would_read(safe_gate: SafeGate) -> None:
