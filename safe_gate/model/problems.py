@@ -173,7 +173,7 @@ MOST_KEPT = 1_000
 
 Kind = tuple[str, str, str]
 _INDEX = re.compile(r"\[[0-9]+\]")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|:[0-9]++|(?<![0-9])(?<! of )[0-9]++(?! [a-z])')
+_QUOTED = re.compile(r'(\A"(?:[^"\\]|\\.)*")|"(?:[^"\\]|\\.)*"|:[0-9]++|(?<![0-9])(?<! of )[0-9]++(?! [a-z])')
 
 
 class Problems:
@@ -233,9 +233,10 @@ def _first_of(found: Iterable[tuple[Problem, Kind]]) -> list[tuple[Problem, Kind
 def kind_of(problem: Problem) -> Kind:
     """Return what problems of one kind share: the file, the field, and the words without quotes and numbers.
 
-    A count, as in "3 fields" or "a list of 3", stays.
+    A count, as in "3 fields" or "a list of 3", stays. So does a quote at the start, such as a check: it is what the
+    problem is about.
     """
-    return problem.place.path, _INDEX.sub("[]", problem.field), _QUOTED.sub("", problem.message)
+    return problem.place.path, _INDEX.sub("[]", problem.field), _QUOTED.sub(r"\1", problem.message)
 
 
 def number(problems: Iterable[Problem]) -> int:

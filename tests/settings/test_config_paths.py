@@ -88,14 +88,15 @@ def test_a_path_that_leads_nowhere_is_named_with_its_place_in_the_config(safe_ga
     config = {"safe-batch": ["x.json", "y*"], "rules": ["packs/*.json"], "waivers": "w.json"}
     Path("safe.config.json").write_text(json.dumps(config, indent=0), "utf-8")
     of_run = (
-        'safe.config.json:3: safe-batch[0]: "x.json" matches no file; correct the path or the pattern (2 times: also line',
+        'safe.config.json:3: safe-batch[0]: "x.json" matches no file; correct the path or the pattern\n',
+        'safe.config.json:4: safe-batch[1]: "y*" matches no file; correct the path or the pattern\n',
         'safe.config.json:7: rules[0]: "packs/*.json" matches no file',
         'safe.config.json:9: waivers: "w.json" cannot be read: there is no such file; correct the path\n',
     )
     for command in (("run",), ("doctor",)):
         refused(safe_gate(*command, "--synthesis-cases", "a.jsonl"), *of_run, "could not judge: 4 problems")
     refused(safe_gate("score"), of_run[0], "could not judge: 2 problems")
-    refused(safe_gate("eval", "--cases", "b.jsonl"), "b.jsonl: matches no file", of_run[1])
+    refused(safe_gate("eval", "--cases", "b.jsonl"), "b.jsonl: matches no file", of_run[2])
 
 
 def test_a_config_in_a_parent_folder(safe_gate: SafeGate, monkeypatch: Patch) -> None:
