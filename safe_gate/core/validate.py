@@ -116,6 +116,9 @@ def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: b
     """Return " (did you mean X?)" for the `most` known words closest to a misspelt one in any case, or "".
 
     In a mapping, keys are compared and values are shown. A word is in quotes if `quoted`.
+
+    >>> suggestion("P004", ["P060", "P004#1", "P004#12"])
+    ' (did you mean "P004#1"?)'
     """
     named = known if isinstance(known, Mapping) else {one: one for one in known}
     shown = {key.casefold(): named[key] for key in sorted(named)}
@@ -129,6 +132,8 @@ def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: b
 def _close(word: str, known: Sequence[str], most: int) -> Sequence[str]:
     import difflib  # only invalid values need it
 
+    if samples := [one for one in known if one.startswith(f"{word}#")]:  # of one prompt, which has no id itself
+        return samples[:most]
     if near := difflib.get_close_matches(word, known, most, _CLOSE):
         return near
     letters = sorted(word)  # of short words, those that are cut off or have the same letters: --out, rnu
