@@ -314,7 +314,7 @@ def _unknown_names(old: ComparedRun, head: ComparedRun, protect: Sequence[str], 
             words, hint = "names {}, but no case has this id, tag or archetype", suggestion(name, list(known))
             yield sides.unknown_name_problem("protect", words, name, hint)
     if cluster_key and not any(outcome.cluster for outcome in results):
-        yield sides.unknown_name_problem("cluster-key", "names {}, but no case has this field", cluster_key)
+        yield sides.unknown_name_problem("cluster-key", "names {}, but no case has a value for it", cluster_key)
 
 
 def describe(base: Baseline, generated_at: str) -> BaselineFacts:

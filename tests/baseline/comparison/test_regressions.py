@@ -384,7 +384,7 @@ def test_a_protection_or_cluster_that_names_nothing_is_an_error(safe_gate: SafeG
     done = safe_gate("run", *ALL, "--baseline", commit(), *flags)
     said = (
         "protect: names 'S-11', but no case has this id, tag or archetype (did you mean \"S-1\"?)",
-        "cluster-key: names 'x_topic', but no case has this field",
+        "cluster-key: names 'x_topic', but no case has a value for it",
     )
     assert (done.code, tuple(words in done.err for words in said)) == (3, named)
 
