@@ -357,9 +357,7 @@ _NEW_STATEMENT = frozenset(
 )
 _BESIDE = 2  # tokens between a match and a hedge behind it
 _LEADS_ON = frozenset("that like as if though whether".split())  # "It seems that he is tired and you are hurt"
-_JOINS = frozenset(
-    "and or because so as than whatever while that who which when how if even though matter then until despite".split()
-)
+_JOINS = frozenset("and or because so as than whatever while that who which when how if even though matter".split())
 
 
 def _is_asked(words: Sequence[str], start: int, end: int) -> bool:
