@@ -256,11 +256,13 @@ def stale(path: str, now: Locked, entry: Locked | None, before: Locked | None, *
     if entry is None:
         yield Stale(path, Fault.NOT_LOCKED)
         return
-    if changed := _different(entry, now):
+    changed = _different(entry, now)
+    if now.sha256 != entry.sha256:  # which of the two came first is not known
+        yield Stale(path, Fault.NOT_RENEWED, changed)
+        return
+    if changed:
         yield Stale(path, Fault.SOURCES_CHANGED, changed)
-    if now.sha256 != entry.sha256:
-        yield Stale(path, Fault.NOT_RENEWED)
-    elif before and is_same:
+    if before and is_same:
         if moved := _different(before, entry):
             yield Stale(path, Fault.NOT_RECORDED_AGAIN, moved)
         if before.model and before.model != entry.model:

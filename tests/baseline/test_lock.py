@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ def test_a_recording_that_changed_needs_a_new_entry(safe_gate: SafeGate, locked:
     record("What was it like?")
     assert stale(safe_gate, "--baseline", locked) == [(EDITED, [])]
     add(PROMPT)
-    assert stale(safe_gate) == [(OLDER, [PROMPT]), (EDITED, [])]
+    assert stale(safe_gate) == [(EDITED, [PROMPT])]
     safe_gate("lock")
     assert stale(safe_gate, "--baseline", locked) == []
 
@@ -267,6 +268,15 @@ def test_another_model_with_the_same_outputs_is_stale(safe_gate: SafeGate, locke
     record("What was it like?")
     safe_gate("lock", "--model", "m-3")
     assert stale(safe_gate, "--baseline", locked) == []
+
+
+def test_two_reasons_of_a_recording_are_two_tests_of_junit(safe_gate: SafeGate, locked: str) -> None:
+    add(PROMPT)
+    safe_gate("lock", "--model", "m-2")
+    assert len(stale(safe_gate, "--baseline", locked, "--reports", "json", "junit")) == 2
+    names = re.findall(r'classname="gate.rules" name="([^"]+)"', Path("reports/safe-gate.junit.xml").read_text("utf-8"))
+    assert len({*names}) == len(names)
+    assert [f"stale-recordings gate {CASES}{number}" in names for number in ("", " (2)")] == [True, True]
 
 
 def test_one_output_that_changed_shows_a_new_recording(safe_gate: SafeGate, locked: str) -> None:

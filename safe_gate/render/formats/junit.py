@@ -72,11 +72,14 @@ def _test(test: _Test) -> str:
 
 
 def _rule_tests(report: Report) -> Iterator[_Test]:
+    """Yield a test for each rule; a recording that is stale for two reasons has two, numbered."""
+    seen = Counter[str]()
     for rule in report.rules:
-        group = f" {name_in_full(rule.group)}" if rule.group else ""
+        name = f"{rule_name(rule)} {rule.evaluator}{f' {name_in_full(rule.group)}' if rule.group else ''}"
+        seen[name] += 1
         outcome = "skipped" if rule.skipped else "" if rule.passed else "failure"
         words = quote_phrase(rule_message(rule))
-        yield _Test("gate.rules", f"{rule_name(rule)} {rule.evaluator}{group}", outcome, words, (words,))
+        yield _Test("gate.rules", name + f" ({seen[name]})" * (seen[name] > 1), outcome, words, (words,))
 
 
 def _problem_test(problem: Problem) -> _Test:
