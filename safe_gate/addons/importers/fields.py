@@ -20,6 +20,9 @@ _SIDES = {
 }
 """The names of the two sides of an exchange that are known."""
 
+_BESIDE_USER = ("message", "user_message")
+"""The names of what a user wrote if `user` says who it was. They are never read unasked."""
+
 IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
 IMPORTING = {name: one.input.imports for name, one in EVALUATORS.items() if one.input.imports}
 """What an import can make, by evaluator."""
@@ -230,7 +233,9 @@ def _side(value: dict[str, Any], side: str, names: Sequence[str]) -> str:
     given = [name for name in names if value[name] is not None]
     held = [name for name in given if has_value(value[name])]
     first = given if side == "assistant" else held  # an empty reply is one: another field may hold the expected one
-    if unlike := [name for name in held if name != first[0] and value[name] != value[first[0]]]:
+    is_user = bool(held) and _known_name(held[0]) == "user"
+    others = [key for key in value if is_user and _known_name(key) in _BESIDE_USER and has_value(value[key])]
+    if unlike := [name for name in (*held, *others) if name != first[0] and value[name] != value[first[0]]]:
         shown = " and ".join(json.dumps(name[:40]) for name in (first[0], unlike[0]))
         raise RefusedRecord(f"has both {shown}; name the one to read: --map {side}=FIELD")
     return next(iter(held or given or names), "")

@@ -69,6 +69,13 @@ def test_a_mapped_id_is_needed_only_where_a_reply_is(safe_gate: SafeGate) -> Non
             "assistant=response",
         ),
         ({"user": "u", "assistant": "m"}, 'has both "user" and "prompt"', "user=prompt,assistant=response"),
+        (
+            {"user": "ann@example.com", "prompt": None, "Message": ASK},
+            'has both "user" and "Message"; name the one to read: --map user=FIELD',
+            "user=message",
+        ),
+        ({"prompt": None, "user": ASK, "text": ASK}, "", "user=text"),
+        ({"text": "x"}, "", "user=prompt"),
         *(({"query": one}, "", "user=prompt") for one in (None, "", ASK)),
         ({"completion": REPLY}, "", "assistant=response"),
         ({"assistant": ""}, 'has both "assistant" and "response"', "assistant=response"),
