@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from safe_gate.addons.importers.files import RefusedRecord, field_words, has_value, id_text, list_texts
-from safe_gate.addons.importers.messages import PLUMBING, Message, Sample, parse_embedded_json, read_side
+from safe_gate.addons.importers.messages import PLUMBING, Message, Sample, find_reply, parse_embedded_json, read_side
 from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators.registry import EVALUATORS
 
@@ -225,6 +225,9 @@ def read_row(value: dict[str, Any], mapping: Mapping[str, str]) -> Sample:
     given = read_side(asked, "user", paths["user"])
     if reply is None:
         raise RefusedRecord(f"has no reply in {paths['assistant']}")
+    if paths["user"] == paths["assistant"] and not find_reply(given):
+        words = "name two fields with --map, or one that holds a conversation"
+        raise RefusedRecord(f"has no whole exchange in {paths['user']}; {words}")
     return Sample(given, read_side(reply, "assistant"), used)
 
 

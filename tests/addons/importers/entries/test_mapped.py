@@ -46,6 +46,10 @@ def test_a_reply_beside_the_messages_is_named(safe_gate: SafeGate) -> None:
     assert f"a: has no reply in messages; if response is it, set --map {mapping}\n" in refusal(safe_gate, "in.jsonl")
     assert "a: has no known field for user, but" in refusal(safe_gate, "in.jsonl", "--map", "assistant=response")
     assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
+    write("in.jsonl", {"id": "a", "log": {"chat": TURNS}})
+    assert exchanges(imported(safe_gate, "in.jsonl", "--map", "user=log.chat,assistant=log.chat")) == [
+        ("a", ASK, REPLY)
+    ]
     write("in.jsonl", {"id": "a", "q": ASK, "r": {"id": "r", "output": [TURNS[1]]}})
     words = "has a reply that is an object; expected text; name the text in it: --map assistant=PATH"
     assert words in refusal(safe_gate, "in.jsonl", "--map", "user=q,assistant=r")
@@ -158,6 +162,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         ('{"frage": "x", "antwort": "y"}', [], 'has no format that is known, but records with "frage", "antwort"; name the fields with --map'),
         ('{"prompt": "x", "response": "y"}', ["--map", "usr=prompt"], 'has "usr=prompt" (did you mean "user"?)'),
         ('{"prompt": "x", "response": "y"}', ["--map", "user=a,user=b"], "names user twice; keep one"),
+        ('{"role": "user", "content": "x"}', ["--map", "user=content,assistant=content"], "1: has no whole exchange in content; name two fields"),
         ('{"prompt": "x", "response": "y"}', ["--map", "id=row"], "in.jsonl:1: has no id in row; correct --map"),
         ('{"prompt": "x", "response": {"text": "y"}}', ["--map", "assistant=response.txt"], 'has no field response.txt; correct --map'),
         ('{"prompt": "x", "response": "y"}', ["--from", "promptfo"], '--from: is "promptfo" (did you mean "promptfoo"?)'),
