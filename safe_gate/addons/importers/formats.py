@@ -132,9 +132,9 @@ def _read_chat(record: Record, seen: Seen) -> Iterable[Outcome]:
     whole = is_ours and name == "messages"
     said, beside = read_messages(talk, whole=whole), known_sides(value)["assistant"]
     if beside and not find_reply(said):
-        raise RefusedRecord(
-            f"has no reply in {name}; if {beside[0]} is it, set --map user={name},assistant={beside[0]}"
-        )
+        is_answer = isinstance(value_at(value, beside[0], "choices"), list)
+        path = f"{beside[0]}.choices[0].message" if is_answer else beside[0]
+        raise RefusedRecord(f"has no reply in {name}; if {beside[0]} has it, set --map 'user={name},assistant={path}'")
     return [Sample([], said, [name], whole=whole)]
 
 

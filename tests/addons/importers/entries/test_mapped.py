@@ -41,11 +41,13 @@ def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
 
 
 def test_a_reply_beside_the_messages_is_named(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"id": "a", "messages": [*EARLIER, TURNS[0]], "response": REPLY})
-    mapping = "user=messages,assistant=response"
-    assert f"a: has no reply in messages; if response is it, set --map {mapping}\n" in refusal(safe_gate, "in.jsonl")
+    for reply, path in ((REPLY, ""), ({"choices": [{"message": TURNS[1]}]}, ".choices[0].message")):
+        write("in.jsonl", {"id": "a", "messages": [*EARLIER, TURNS[0]], "response": reply})
+        mapping = f"user=messages,assistant=response{path}"
+        words = f"a: has no reply in messages; if response has it, set --map '{mapping}'\n"
+        assert words in refusal(safe_gate, "in.jsonl")
+        assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
     assert "a: has no known field for user, but" in refusal(safe_gate, "in.jsonl", "--map", "assistant=response")
-    assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
     write("in.jsonl", {"id": "a", "log": {"chat": TURNS}})
     assert exchanges(imported(safe_gate, "in.jsonl", "--map", "user=log.chat,assistant=log.chat")) == [
         ("a", ASK, REPLY)
