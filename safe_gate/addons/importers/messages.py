@@ -341,7 +341,7 @@ def prompt_of(given: Any) -> Messages:
     if len(found) > 1:
         raise RefusedRecord(f"has {len(found)} prompts in its input; expected one prompt per record")
     if not any(one.role in _SPEAKERS for some in found for one in some):
-        raise RefusedRecord("has no message of a user in its input")
+        raise RefusedRecord("has no message of a user in its input; name both sides: --map user=PATH,assistant=PATH")
     return found[0]
 
 

@@ -193,6 +193,8 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         (json.dumps(RUN | {"outputs": {"role": "tool", "content": "x"}}), [], "1: a: has no reply; expected text or a message"),
         (json.dumps(RUN | {"outputs": {"messages": [TURNS[0]]}}), [], "1: a: has no reply; expected text or a message"),
         (json.dumps(RUN | {"outputs": {"generations": [[{"text": "x"}], [{"text": "y"}]]}}), [], "1: a: has answers to 2 prompts"),
+        (json.dumps(RUN | {"run_type": "chain", "outputs": {}}), [], "name the fields with --map, such as user=inputs.question,assistant=outputs.output\n"),
+        (json.dumps(LANGFUSE | {"type": "GENERATION", "input": {"args": ["x"]}, "output": "y"}), [], "has no message of a user in its input; name both sides: --map"),
         (json.dumps(RUN | {"inputs": {"messages": [TURNS[:1], TURNS[:1]]}, "outputs": {"text": "x"}}), [], "1: a: has 2 prompts in its input"),
         (json.dumps(response("a", "x")), [], "1: a: answers no request of these files; name the file of requests too\n"),
         (json.dumps(request("a", TURNS[0])), [], "1: a: has no response in these files; name the file of responses too\n"),
