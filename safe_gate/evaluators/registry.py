@@ -110,6 +110,9 @@ EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
 `INSTALL_PROBLEMS` says why others cannot be used; settings are not read then.
 """
 
+CASE_FILTERS = sorted({one.input.case_filter.setting for one in EVALUATORS.values() if one.input.case_filter})
+"""The options that choose cases beside `tag`, such as by concern."""
+
 
 def parts_of(parts: Mapping[str, T | None]) -> Iterator[tuple[Evaluator, T]]:
     """Yield the evaluators that have a part in a report or a comparison, each with its part, in reading order."""

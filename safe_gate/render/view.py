@@ -9,7 +9,7 @@ from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
-from safe_gate.evaluators.registry import EVALUATORS, parts_of, setting_of
+from safe_gate.evaluators.registry import CASE_FILTERS, EVALUATORS, parts_of, setting_of
 from safe_gate.gate.rules import UNJUDGED, judged
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem, in_order
@@ -221,9 +221,8 @@ def filter_sentence(policy: Mapping[str, Any], left_out: Mapping[str, int] | Non
     """Return a sentence on the filters of a run and, if known, how many cases they leave out; empty without filters."""
     asked = policy.get("tag") or []
     unwanted = [tag.removeprefix("!") for tag in asked if tag.startswith("!")]
-    own = {one.input.case_filter.setting for one in EVALUATORS.values() if one.input.case_filter}
     filters = [("with ", [tag for tag in asked if not tag.startswith("!")]), ("without ", unwanted)]
-    filters += [(f"of {one.replace('_', '-')} ", [policy[one]]) for one in sorted(own) if policy.get(one)]
+    filters += [(f"of {one.replace('_', '-')} ", [policy[one]]) for one in CASE_FILTERS if policy.get(one)]
     phrase: list[Words] = []
     for words, names in filters:
         if names:

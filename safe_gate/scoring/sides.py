@@ -15,7 +15,7 @@ from safe_gate.core.case import Case, Lines, selects
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
-from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.evaluators.registry import CASE_FILTERS, EVALUATORS
 from safe_gate.gate.rules import UNJUDGED
 from safe_gate.gate.weakening import CaseTerms
 from safe_gate.inputs import case_files, checked, disk, recorded
@@ -131,8 +131,7 @@ class Snapshot:
 
     def filtered_like(self, other: Snapshot) -> Snapshot:
         """Return this side with the filters and clusters of another side, so that the two can be compared."""
-        own = (one.input.case_filter.setting for one in EVALUATORS.values() if one.input.case_filter)
-        alike = {name: other.options.value(name) for name in ("cluster_key", "tag", *own)}
+        alike = {name: other.options.value(name) for name in ("cluster_key", "tag", *CASE_FILTERS)}
         return replace(self, options=self.options.replace(**alike))
 
     def reads_same_cases(self, other: Snapshot) -> bool:
