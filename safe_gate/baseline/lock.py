@@ -161,8 +161,7 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
         was = gate_rules.entry_before(path, entry, before, origins) if entry and before else None
         if unmatched := sources[path].unmatched:
             stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(unmatched)))
-        is_same = was is not None and (has_base_outputs.get(path, False) or was.sha256 == now.sha256)
-        stale += gate_rules.stale(path, now, entry, was, is_same=is_same)
+        stale += gate_rules.stale(path, now, entry, was, is_same=has_base_outputs.get(path, False))
         if entry and judged_at and options.max_age is not None:
             days = age(entry, judged_at)
             if days > options.max_age:

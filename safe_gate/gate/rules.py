@@ -251,7 +251,7 @@ def stale(path: str, now: Locked, entry: Locked | None, before: Locked | None, *
     """Yield why a recording is stale, nothing if it is not.
 
     `now` is the recording as it is, with the sources that are there; `entry` is what the lock says of it, `before` what
-    the lock of the base commit says. It `is_same` if it has the base's bytes, or its cases the base's outputs.
+    the lock of the base commit says. It `is_same` if its cases have the base's outputs.
     """
     if entry is None:
         yield Stale(path, Fault.NOT_LOCKED)
@@ -262,7 +262,7 @@ def stale(path: str, now: Locked, entry: Locked | None, before: Locked | None, *
         return
     if changed:
         yield Stale(path, Fault.SOURCES_CHANGED, changed)
-    if before and is_same:
+    if before and (is_same or before.sha256 == now.sha256):
         if moved := _different(before, entry):
             yield Stale(path, Fault.NOT_RECORDED_AGAIN, moved)
         if before.model and before.model != entry.model:
