@@ -42,8 +42,7 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     for name, one in found.measured.items():
         sides.report_skipped(one.skipped, EVALUATORS[name].input.setting.replace("_", "-"), run.effects.err)
     theirs, lacks = _patterns(run.options) - _patterns(run.head.options), "matches no file"
-    why = f"but the base commit {sha} names it (policy-ref base)"  # without a base, nothing is theirs
-    words = f"{lacks}, {why}; keep it until a config without it is merged"
+    words = f"{lacks}, but {run.named_by_base}"  # without a base, nothing is theirs
     problems = [
         replace(one, message=words) if one.place.path in theirs and one.message.startswith(lacks) else one
         for one in found.problems

@@ -151,10 +151,7 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
     moved = weakening.moves(past.cases, scores.case_terms) if past and before else {}
     has_base_outputs = _files_with_base_outputs(past.cases, scores) if past and moved else {}
     sources = find_sources(options)
-    stale, if_missing = list[Stale](), _IF_MISSING
-    if run.base:
-        names = f"the config of the base commit {run.base.commit[:7]} names it (policy-ref base)"
-        if_missing = f"{names}; keep it until a config without it is merged"
+    stale, if_missing = list[Stale](), f"the config of {run.named_by_base}" if run.base else _IF_MISSING
     for path, now in sorted(as_they_are(sources, if_missing=if_missing).items()):
         entry = lock.recordings.get(path) if lock else None
         origins = {spelled(file) for file, files in moved.items() if path in map(spelled, files)}

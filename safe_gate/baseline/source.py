@@ -407,6 +407,12 @@ class RunSides:
         return self.snapshots.effects
 
     @property
+    def named_by_base(self) -> str:
+        """What to do about a file that only the settings of the base commit name; "" if the run judges itself."""
+        named = self.base and f"the base commit {self.base.commit[:7]} names it (policy-ref base)"
+        return f"{named}; keep it until a config without it is merged" if named else ""
+
+    @property
     def breaks_on_weakened(self) -> bool:
         """Whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
         return "fail" in (self.options.on_weakened, self.snapshots.head_settings.on_weakened)
