@@ -181,7 +181,11 @@ class Case:
 
     def given(self) -> dict[str, Any]:
         """Return the digests of the message and of the earlier conversation, "" without one."""
-        return {"user": digest(self.user), "before": self.talk.before if self.talk else ""}
+        return {"user": digest(self.user), "before": self._before}
+
+    @property
+    def _before(self) -> str:
+        return self.talk.before if self.talk else ""
 
     def asks(self) -> dict[str, Any]:
         """Return the expectations of the reply, sorted, so that equal expectations compare equal."""
@@ -207,11 +211,11 @@ class Case:
 
     def digests(self) -> dict[str, str]:
         """Return the digests that tell whether the case, and whether its reply, is the same in another run."""
-        given = {name: one or None for name, one in self.given().items()}
-        asked = {**self.asks(), **given, "user": self.user}
+        before = self._before or None
+        asked = {**self.asks(), "before": before}
         known = {name: value for name, value in asked.items() if value is not None}  # few cases have all
-        own = {"case": digest(known), "output": digest(self.assistant)}
-        return {**own, **reply_digests([self.assistant], given)}
+        own = {"case": digest({"user": self.user, **known}), "output": digest(self.assistant)}
+        return {**own, **reply_digests([self.assistant], {**self.given(), "before": before})}
 
 
 def _sorted_requirements(wording: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
