@@ -86,8 +86,8 @@ def find_sources(options: Settings) -> dict[str, Sources]:
         files, unmatched = list[Path](), dict[str, Problem]()
         for index, pattern in enumerate(patterns):
             matched, problems = globs.expand_on_disk([pattern], "")
-            if has_magic(pattern):  # a run writes its own files anew, and the lock cannot hold its own digest
-                matched = [path for path in matched if not path.name.startswith("safe-gate.")]
+            if has_magic(pattern):  # each run rewrites the gate's own files, and no lock can contain its own digest
+                matched = [path for path in matched if not globs.is_own(path)]
                 problems = problems or [globs.no_match_problem(pattern, "", HERE)] * (not matched)
             files += matched
             for one in problems:

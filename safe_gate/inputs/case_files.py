@@ -124,11 +124,7 @@ def _match_pattern(files: CaseFiles, form: Documents, own: Set[str], pattern: st
     alone = () if unread else candidates  # an unreadable place counts as there
     literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
     named_json = [path for path in listed if path.suffix.lower() == ".json"]
-    ours = [
-        path
-        for path in named_json
-        if path.name.startswith("safe-gate.") or path.name in CONFIG_FILES or display_path(path) in own
-    ]
+    ours = [path for path in named_json if globs.is_own(path) or path.name in CONFIG_FILES or display_path(path) in own]
     lone = [] if options.value(form.outputs) else [path for path in listed if path.name.endswith(OUTPUTS)]
     meant = [*literals[:1], *(path for path in named_json if path not in ours), *lone]
     problems = [disk.unreadable_problem(path, why) for path, why in unread.items()]

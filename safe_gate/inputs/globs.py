@@ -135,6 +135,11 @@ class MatchedFiles(NamedTuple):
 _OWN_CASES = "safe-gate.cases.jsonl"
 
 
+def is_own(path: FilePath) -> bool:
+    """Return whether a file is named like those that the gate writes. Globs of batches and of sources skip these."""
+    return path.name.startswith("safe-gate.")
+
+
 def expand_patterns(patterns: Sequence[str], suffix: str = ".jsonl", *, root: FilePath = HERE) -> MatchedFiles:
     """Return the files of paths and globs, sorted, each once, and a problem for each pattern without files.
 
