@@ -92,9 +92,10 @@ def _check_request(request: Request) -> None:
 
 
 class Pages(NamedTuple):
-    """What stands beside the records of all files, in each document, and the number of records."""
+    """How many pages of all files say how many there are, whether one is the last, and the number of records."""
 
-    headers: Sequence[JsonObject]
+    numbered: int
+    has_last: bool
     records: int
 
 
@@ -235,7 +236,9 @@ def _outcomes(
 def _read_pages(recordings: Iterable[Recording]) -> Pages:
     records = [one for recording in recordings for one in recording.records]
     headers = [one for one in records if isinstance(one, Record) and one.is_header]
-    return Pages([one.value for one in headers if isinstance(one.value, dict)], len(records) - len(headers))
+    beside = [one.value for one in headers if isinstance(one.value, dict)]
+    numbered = sum(value_at(one, "meta", "totalPages") is not None for one in beside)
+    return Pages(numbered, not all(map(_following, beside)), len(records) - len(headers))
 
 
 def _following(header: JsonObject) -> str:
@@ -246,11 +249,10 @@ def _following(header: JsonObject) -> str:
 
 def _faults_of_page(header: JsonObject, pages: Pages) -> Iterator[RefusedRecord]:
     """Yield what is wrong with the header of one of the `pages`: others are missing, or it is an error."""
-    numbered = sum(value_at(one, "meta", "totalPages") is not None for one in pages.headers)
     total = value_at(header, "meta", "totalPages")
-    if isinstance(total, int) and total > numbered:
+    if isinstance(total, int) and total > pages.numbered:
         yield RefusedRecord(f"is one of {total} pages; import all of them")
-    if all(map(_following, pages.headers)):
+    if not pages.has_last:
         yield RefusedRecord(f"is not the last page, as {_following(header)} says; import all pages")
     for path in _TOTALS if header.keys() & _PAGING else _TOTALS[1:]:
         total = value_at(header, *path.split("."))
