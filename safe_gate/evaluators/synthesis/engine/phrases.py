@@ -295,6 +295,8 @@ class _Compiler:
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
 _STARTERS = _AFTER_THESE | BOUNDARY | {END}  # after these a clause may start
 _STOPS = BOUNDARY | {END}
+_ALSO = {"'s": ("is",), **dict.fromkeys("actually literally genuinely honestly basically legit".split(), ("really",))}
+"""What a word may also be: a noun's 's is either, and "I'm actually scared" says what "I'm really scared" does."""
 _MOST_STEPS = 150_000  # the number that is kept
 
 _Meaning = frozenset[int]
@@ -411,7 +413,7 @@ class Automaton:
         """Return the labels that take a word. Words with the same ones share them."""
         if not word:
             return frozenset({_CLAUSE_END})
-        named = [word, "is"] if word == "'s" else [word]  # a noun's 's may be either
+        named = [word, *_ALSO.get(word, ())]
         if word[0].isdigit():
             named.append(_NUMBER)
         numbers = [self._numbers.get(one) for one in named]

@@ -30,6 +30,7 @@ LONGEST_EVIDENCE = 12
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 _WORD, _NO_WORD = re.compile("[a-z]+"), re.compile(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _NEAR = 12  # tokens
+_LONGEST_WRITTEN = 100_000  # characters of a phrase
 _MOST_SENTENCES = 5_000  # that are kept
 CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
 """The fields of a rule with phrases for the surroundings of a match."""
@@ -122,9 +123,6 @@ def _inline_classes(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
     if not classes.keys().isdisjoint(_CLASS.findall(phrase)):
         raise ValueError("names word classes that name each other")
     return phrase
-
-
-_LONGEST_WRITTEN = 100_000
 
 
 class Match(NamedTuple):
