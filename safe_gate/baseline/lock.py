@@ -26,6 +26,7 @@ from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Fault, Lock, Locked, Recordings, Stale
+from safe_gate.render import console
 from safe_gate.scoring.measure import Scores
 from safe_gate.settings import LOCK_FILE, Settings
 
@@ -138,13 +139,14 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
     """Return the recordings that are stale, None if none is to be compared with a lock.
 
     `past` is what was read of the baseline, if any. Raises CannotJudge for a broken lock, for a recording or source
-    that cannot be read, for `max-age` where the time of the judged commit is not known, and as `lock_rule` does.
+    that cannot be read, for `max-age` where the time of the judged commit is not known, and as `lock_rule` and
+    `_base_lock` do.
     """
     options, on_stale, asked = run.options, run.options.stale_recordings, lock_rule(run.options)
     if not options.recordings or on_stale == "off":
         return None
     lock = read_lock(options.config)
-    before = _base_lock(run, baseline, is_needed=lock is not None or on_stale == "fail")
+    before = _base_lock(run, baseline, is_needed=lock is not None)
     if lock is None and before is None and not asked:
         return None
     judged_at = commit_time(options.max_age)
@@ -171,14 +173,22 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
 def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> Lock | None:
     """Return the lock of the commit that the run is compared with, None if it has none.
 
-    If it `is_needed`, the event's base commit is read where the run is compared with no commit.
+    If it `is_needed`, the event's base commit is read where the run is compared with no commit. One that cannot be
+    read gets a warning, or raises CannotJudge if stale recordings break the run.
     """
     is_commit = compared is not None and compared.report is None
     base = run.base or (compared if is_commit else None)
-    with suppress(CannotJudge):  # whatever needs the base reports an unreadable one; this change may repair its lock
-        if base is None and is_needed:
+    try:
+        if base is None and is_needed and run.effects.context.subject.base_sha:
             base = run.snapshots.open("base")
         return read_lock(run.options.config, base.root) if base else None
+    except CannotJudge as error:
+        first = error.problems[0]
+        if first.code is Code.BASE_UNAVAILABLE:  # not a broken lock, which this change may repair
+            if run.options.stale_recordings == "fail":
+                raise
+            why = console.problem_line(first)
+            run.effects.err(f"safe-gate: warning: recordings are not compared with those of the base commit: {why}")
     return None
 
 

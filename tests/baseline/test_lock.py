@@ -270,6 +270,23 @@ def test_another_model_with_the_same_outputs_is_stale(safe_gate: SafeGate, locke
     assert stale(safe_gate, "--baseline", locked) == []
 
 
+def test_a_base_that_cannot_be_read_hides_no_stale_recording(
+    safe_gate: SafeGate, locked: str, against: Against
+) -> None:
+    safe_gate("run", "--report-dir", "before")
+    add(PROMPT)
+    safe_gate("lock")
+    against(locked)
+    assert stale(safe_gate) == UNCHANGED
+    against("a" * 40)
+    why = f"base: is commit {'a' * 40}, which cannot be read"
+    for flags in ((), ("--baseline", "before/safe-gate.json")):
+        refused(safe_gate("run", *flags), why)
+        ran = safe_gate("run", "--stale-recordings", "warn", *flags)
+        assert ran.code == 0
+        assert f"safe-gate: warning: recordings are not compared with those of the base commit: {why}" in ran.err
+
+
 def test_two_reasons_of_a_recording_are_two_tests_of_junit(safe_gate: SafeGate, locked: str) -> None:
     add(PROMPT)
     safe_gate("lock", "--model", "m-2")
