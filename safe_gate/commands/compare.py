@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
 from safe_gate.baseline import comparison
 from safe_gate.baseline.source import Baseline, Snapshots, baseline_kind, open_snapshots, refuse_narrower_filter
@@ -12,7 +13,7 @@ from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command, tex
 from safe_gate.core import jsontext
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate import rules, waivers, weakening
-from safe_gate.gate.comparison import ComparedRun, Guards, Status, judge
+from safe_gate.gate.comparison import GUARDING, ComparedRun, Guards, Status, judge
 from safe_gate.gate.weakening import Cases
 from safe_gate.github import Effects
 from safe_gate.inputs import disk
@@ -44,7 +45,7 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Compare the two runs that the command line names. Returns 0, 1 or 3."""
-    options, effects = call.options(), call.effects
+    options, effects = call.judging()
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
         refuse_to_overwrite("--out", out, (Path(base), Path(head), *input_paths(options)))
@@ -61,16 +62,16 @@ def main(call: Call) -> int:
             raise CannotJudge(*problems)
         with new.placing():
             run, at = snapshots.at(new.root), effects.generated_at
-            settings, guards = run.options, Guards.of(run.options.values())
+            policy = _policy(new, run.options.values(), effects)
             side, known, cases = _head(new, run, snapshots, effects)
         if not any(side.parts.values()):
             raise _nothing_in(head)
         if old is None:
             raise _nothing_in(base)
-        refuse_narrower_filter(old, new.report.provenance.policy if new.report else run.settings)
+        refuse_narrower_filter(old, policy)
         past = comparison.baseline_run(old, snapshots, side, run)
-        facts = comparison.describe(old, at)
-        found = comparison.compare_to(facts, past, side, guards, settings.cluster_key, waived=known)
+        facts, guards = comparison.describe(old, at), Guards.of(policy)
+        found = comparison.compare_to(facts, past, side, guards, policy["cluster_key"], waived=known)
         now, before = terms_of(new, run.root, snapshots, cases), terms_of(old, run.root, snapshots, past.cases)
         weakened = weakened_since(old, before, now, run, at)
     if found.status == Status.NONE:
@@ -99,6 +100,13 @@ def main(call: Call) -> int:
     effects.tell("verdict", verdict.value)
     effects.out(f"Compare: {said.upper()} ({headline(found)})")
     return verdict.exit_code
+
+
+def _policy(new: Baseline, own: Mapping[str, Any], effects: Effects) -> Mapping[str, Any]:
+    """Return the settings that judge: those of a report, but for guards that a flag or a variable sets."""
+    if new.report is None:
+        return own
+    return {**new.report.provenance.policy, **{name: own[name] for name in GUARDING if name in effects.given}}
 
 
 def _head(

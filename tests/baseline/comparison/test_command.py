@@ -78,6 +78,22 @@ def test_compare_refuses_a_setting_that_finished_reports_cannot_apply(
     assert safe_gate(*both, "--profile", "standard", "--max-regressions", "0").code == 0
 
 
+def test_compare_judges_a_report_by_its_own_rules_and_flags(safe_gate: SafeGate) -> None:
+    old, new = "old/safe-gate.json", "new/safe-gate.json"
+    configure(CONFIG | {"max-regressions": 0, "allow-missing": ["cases"]})
+    write()
+    safe_gate("run", "--report-dir", "old")
+    write(bad=("T-0",), missing=("T-5",))
+    safe_gate("run", "--report-dir", "new")
+    configure(CONFIG | {"max-regressions": 1})
+    write()
+    for base in (old, commit()):
+        assert safe_gate("compare", base, new, "--out", "o.json").code == 1
+        assert broken(compared("o.json")) == {("max-regressions", "synthesis")}
+    assert safe_gate("compare", old, new, "--max-regressions", "1").code == 0
+    assert safe_gate("compare", old, new, "--max-regressions", "1", "--protect", "T-0").code == 1
+
+
 @pytest.mark.parametrize("more", [(), ("--allow-missing", "baseline")])
 def test_a_report_does_not_replace_its_baseline(safe_gate: SafeGate, more: tuple[str, ...]) -> None:
     write()
