@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Compare the two runs that the command line names. Returns 0, 1 or 3."""
-    options, effects = call.judging()
+    options, effects = _settings(call)
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
         refuse_to_overwrite("--out", out, (Path(base), Path(head), *input_paths(options)))
@@ -100,6 +101,25 @@ def main(call: Call) -> int:
     effects.tell("verdict", verdict.value)
     effects.out(f"Compare: {said.upper()} ({headline(found)})")
     return verdict.exit_code
+
+
+def _settings(call: Call) -> tuple[Settings, Effects]:
+    """Return the settings of the working folder, with their effects as `judging` does. Raises CannotJudge.
+
+    Two commits need no config file in the working folder: if it cannot be read, the settings are those of HEAD.
+    """
+    base, head = call.arguments["base"], call.arguments["head"]
+    try:
+        return call.judging()
+    except CannotJudge:
+        if any(one == "." or baseline_kind(one) != "commit" for one in (base, head)):
+            raise
+    options = call.options(replace(call.given(), read_config=lambda _: None))
+    with open_snapshots(options, call.effects, call.options_at) as snapshots:
+        if (new := snapshots.open(head)) is None:
+            return options, call.effects
+        with new.placing():
+            return call.options_at(new.root), call.effects
 
 
 def _policy(new: Baseline, own: Mapping[str, Any], effects: Effects) -> Mapping[str, Any]:

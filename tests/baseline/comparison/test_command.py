@@ -39,6 +39,26 @@ def test_two_commits_are_compared_each_by_its_own_config(safe_gate: SafeGate) ->
     assert safe_gate("compare", old).code == 0
 
 
+@pytest.mark.parametrize("left", [None, {"bogus": 1}])
+def test_two_commits_are_compared_whatever_config_is_left_in_the_working_folder(safe_gate: SafeGate, left: Any) -> None:
+    Path("g").mkdir()
+    path = Path("g/safe.config.json")
+    configure({"synthesis-cases": ["c.jsonl"], "max-regressions": 0, "text": "none"}, str(path))
+    write_cases(Path("g/c.jsonl"), turn("a"))
+    old = commit()
+    write_cases(Path("g/c.jsonl"), turn("a", must_contain=["zebra"]))
+    new = commit()
+    path.unlink()
+    if left:
+        configure(left, str(path))
+    done = safe_gate("compare", old, new, "--config", path, "--verbose")
+    assert (done.code, "1 Synthesis case newly fails, 0 allowed" in done.out, "zebra" in done.out) == (1, True, False)
+    for sides in ((old, "."), (old, "reports/safe-gate.json"), (".", new)):
+        refused(safe_gate("compare", *sides, "--config", path), str(path))
+    words = f"{new[:7]}:g/typo.json: cannot be read: the commit has no such file"
+    refused(safe_gate("compare", old, new, "--config", "g/typo.json"), words)
+
+
 def test_stand_ins_are_compared_with_stand_ins(safe_gate: SafeGate) -> None:
     def run_both() -> None:
         for text in ("full", "none"):
