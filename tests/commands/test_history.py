@@ -113,6 +113,18 @@ def test_charts_show_rates_and_mark_changes_of_rules_as_the_text_does(runs: Call
     assert heights[0] == heights[1] < heights[2] == heights[3]
 
 
+def test_waivers_that_let_a_run_pass_are_counted(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"), turn("b", assistant=BAD))
+    run = ("run", "--cases", "c.jsonl", "--max-unexpected-failures", "off", "--min-synthesis-pass-rate", "1")
+    assert safe_gate(*run, "--report-dir", "runs/1").code == 1
+    known = ("--reason", "known", "--owner", "me", "--expires", "2099-01-01")
+    safe_gate("bless", "runs/1/safe-gate.json", "--waivers", *known)
+    assert safe_gate(*run, "--report-dir", "runs/2").code == 0
+    out = safe_gate("history", "runs/*/safe-gate.json", "--report-dir", "out").out
+    rows = [[cell.strip() for cell in line.split("│")[3:5]] for line in out.splitlines() if "50.0%" in line]
+    assert rows == [["failed", "50.0% (1 of 2)"], ["passed, 3 waivers", "50.0% (1 of 2)"]]
+
+
 def test_another_judge_is_a_change_of_the_rules(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     for day, judge in enumerate(("judge-1", "judge-1", "judge-2"), 1):
         monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86_400 * day))

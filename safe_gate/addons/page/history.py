@@ -31,7 +31,7 @@ class Moment:
     """The figures of one report, without its cases.
 
     `figures` are by evaluator, without a verdict none. `limits` has by evaluator and rule the least that the gate
-    allowed. `terms` is what the run was judged by, each under our own name.
+    allowed. `waivers` counts those in force. `terms` is what the run was judged by, each under our own name.
     """
 
     path: str
@@ -40,6 +40,7 @@ class Moment:
     verdict: Verdict
     figures: Mapping[str, Figures]
     limits: Mapping[tuple[str, str], float]
+    waivers: int
     terms: JsonObject
 
     @property
@@ -64,6 +65,7 @@ class Moment:
                 for rule in report.rules
                 if not rule.group and rule.rule.startswith("min-")
             },
+            len(report.waivers.applied) if report.waivers else 0,
             {
                 "version of safe-gate": report.tool.version,
                 "rule packs": provenance.packs_sha256,
@@ -100,7 +102,10 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
     columns: list[tuple[str, Sequence[Words]]] = [
         ("Run", [str(number) for number in range(1, len(moments) + 1)]),
         ("When", [one.minute for one in moments]),
-        ("Verdict", [VERDICTS[one.verdict] for one in moments]),
+        (
+            "Verdict",
+            [VERDICTS[one.verdict] + f", {plural(one.waivers, 'waiver')}" * bool(one.waivers) for one in moments],
+        ),
     ]
     if any(one.commit for one in moments):
         columns.insert(2, ("Commit", [Untrusted(one.commit[:7]) if one.commit else "" for one in moments]))
