@@ -113,6 +113,16 @@ def test_charts_show_rates_and_mark_changes_of_rules_as_the_text_does(runs: Call
     assert heights[0] == heights[1] < heights[2] == heights[3]
 
 
+def test_the_limit_on_all_labels_is_drawn_at_their_rate(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", expected={"agency_language": True, "topic_pivot": False}))
+    safe_gate("run", "--cases", "c.jsonl", "--min-label-accuracy", "0.4", "--report-dir", "runs")
+    out = safe_gate("history", "runs/safe-gate.json", "--report-dir", "out").out
+    assert "50.0% (1 of 2)" in out
+    chart = drawn()["Agreement with human labels"]
+    assert [one[0].text for one in chart.iter("line") if one.get("class") == "limit"] == ["at least 40%"]
+    assert [one[0].text for one in chart.iter("circle") if one.get("class") == "s0"] == ["all labels: 50.0%"]
+
+
 def test_waivers_that_let_a_run_pass_are_counted(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"), turn("b", assistant=BAD))
     run = ("run", "--cases", "c.jsonl", "--max-unexpected-failures", "off", "--min-synthesis-pass-rate", "1")

@@ -111,7 +111,7 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
         columns.insert(2, ("Commit", [Untrusted(one.commit[:7]) if one.commit else "" for one in moments]))
     for name in _evaluator_names(moments):
         about = next(one.rates(name)[0].about for one in moments if name in one.figures)
-        figures = [_rate_text(one.rates(name)[:1]) for one in moments]
+        figures = [_rate_text(one.rates(name)) for one in moments]
         columns.append((f"{EVALUATORS[name].title}: {about[0].lower()}{about[1:]}", figures))
         if with_labels:
             labels = (one.figures[name].labels if name in one.figures else {} for one in moments)
@@ -126,9 +126,8 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
 
 
 def _rate_text(rates: Sequence[Rate]) -> str:
-    """Return the share of several rates together, empty of nothing."""
-    part, whole = sum(rate.part for rate in rates), sum(rate.whole for rate in rates)
-    return f"{percent(part / whole, 1)} ({part} of {whole})" if whole else ""
+    """Return the first of several rates, which is that of all cases or labels; empty of nothing."""
+    return "".join(f"{percent(one.part / one.whole, 1)} ({one.part} of {one.whole})" for one in rates[:1] if one.whole)
 
 
 def _evaluator_names(moments: Sequence[Moment]) -> list[str]:

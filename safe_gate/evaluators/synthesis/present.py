@@ -255,17 +255,22 @@ def finding(case: Result) -> Finding:
 
 
 def _rates(part: Part) -> Iterator[Rate]:
-    """Yield the cases that end as expected, the verdicts of each check, the agreement with labels, then tags."""
+    """Yield the cases that end as expected, the verdicts of each check, the agreement with all labels and by check.
+
+    Tags come last.
+    """
     summary = part.summary
     yield Rate("As expected", "all cases", summary.passed_as_expected, summary.cases, "min-synthesis-pass-rate")
     for check in sort_checks(summary.by_check):
         counts = summary.by_check[check]
         judged = counts.passed + counts.failed
         yield Rate("Passes where the check applies, negative examples too", check_title(check), counts.passed, judged)
+    about, rule = "Agreement with human labels", "min-label-accuracy"
+    if (every := summary.label_accuracy).total:
+        yield Rate(about, "all labels", every.matched, every.total, rule)
     for check in sort_checks(summary.label_accuracy_by_check):
         agreed = summary.label_accuracy_by_check[check]
-        rule = f"min-label-accuracy-{check.replace('_', '-')}"
-        yield Rate("Agreement with human labels", check_title(check), agreed.matched, agreed.total, rule)
+        yield Rate(about, check_title(check), agreed.matched, agreed.total, f"{rule}-{check.replace('_', '-')}")
     for tag, group in _large_tags(summary):
         yield Rate("As expected, by tag", Untrusted(tag), group.passed_as_expected, group.cases, "min-pass-rate", tag)
 
