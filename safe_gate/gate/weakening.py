@@ -243,18 +243,23 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
             yield Weakening("rule", "", "", What.CHANGED, base.packs_sha256[:12], head.packs_sha256[:12])
         return
     new = head.rules.keys() - base.rules.keys()  # among them checks, which can only fail more cases
+    known = frozenset[str]().union(*(rule.beside for rule in base.rules.values()))
+
+    def loosens(rule: PackFact) -> bool:
+        return bool(rule.lets_pass - new or rule.beside & known)
+
     for one in sorted(base.rules.keys() | head.rules.keys()):
         before, after = base.rules.get(one), head.rules.get(one)
         if after is None:
             yield Weakening("rule", one, "", What.DROPPED)
         elif before is None:
-            if after.lets_pass - new:
+            if loosens(after):
                 yield Weakening("rule", one, "", What.ADDED)
         elif before.sha256 != after.sha256:  # the rest follows from settings, which are reported
             yield Weakening("rule", one, "", What.CHANGED)
     off, still_off = ({one for name in _OFF for one in terms.settings.get(name, ())} for terms in (base, head))
     for one in sorted(off - still_off):
-        if any(rule.lets_pass - new for name, rule in head.rules.items() if name == one or name.startswith(f"{one}/")):
+        if any(loosens(rule) for name, rule in head.rules.items() if name == one or name.startswith(f"{one}/")):
             yield Weakening("rule", one, "", What.ADDED)
 
 

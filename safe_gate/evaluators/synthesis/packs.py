@@ -32,6 +32,7 @@ from safe_gate.evaluators.synthesis.definitions import (
     IN_FAVOUR,
     REPORTED,
     SHIPPED,
+    STAYING,
     is_own,
     wording_of_tags,
 )
@@ -344,8 +345,9 @@ def packs_digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
 def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     """Return facts on all rules and a team's checks by their ids, including those that are switched off.
 
-    A rule can let a reply pass unless its group makes a check apply or counts against the reply. Raises CannotJudge
-    with every problem of the packs.
+    A rule can let a reply pass unless its group makes a check apply or counts against the reply. Where clauses are
+    counted, a longer hit against it may take the place of two, but not of shipped rules. Raises CannotJudge with every
+    problem of the packs.
     """
     if problems := [*_pack_problems(own)]:
         raise CannotJudge(*problems)
@@ -355,19 +357,21 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     for group, check in _cancelling(packs):
         lets_pass[group].add(check)
     lets_pass["listed_number"].update(check for check, one in SHIPPED.items() if one.get("misled_by"))
-    for group in IN_FAVOUR | (GROUPS.keys() - strict):
+    for group in GROUPS.keys() - strict:
         lets_pass[group].add(GROUPS[group][0])
-    for check, one in defined_checks(packs).items():
-        # Where counts are weighed, a longer hit may take the place of two.
-        sides = {*_LOOSENS, "against"} if one["decides"] == "outweighs" else _LOOSENS
-        for group in chain.from_iterable(one.get(side, ()) for side in sides):
+    beside = defaultdict[str, set[str]](set)
+    for check, one in (*SHIPPED.items(), *defined_checks(packs).items()):
+        for group in chain.from_iterable(one.get(side, ()) for side in _LOOSENS):
             lets_pass[group].add(check)
+        for group in one.get("against", ()) if one["decides"] in {"outweighs", *STAYING} else ():
+            beside[group].add(check)
     facts: dict[str, PackFact] = {}
     for pack in packs:
+        others = set[str]() if pack["pack"] in _shipped_names() else beside[pack.get("group", "")]
         facts.update(_definition_facts(pack) if "defines" in pack else ())
         around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
         for rule in pack["rules"]:
-            facts[rule["id"]] = PackFact(digest_of({**around, "rule": rule}), lets_pass[pack["group"]])
+            facts[rule["id"]] = PackFact(digest_of({**around, "rule": rule}), lets_pass[pack["group"]], others)
     return facts
 
 

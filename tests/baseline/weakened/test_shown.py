@@ -126,8 +126,40 @@ def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str
         rule = pack["rules"][0]
         configure(pack | {"rules": [rule | {"id": f"{name}/{rule['id'].partition('/')[2]}"}]}, f"{name}.json")
     put(CONFIG | {"rules": [*CONFIG["rules"], *(f"{name}.json" for name in packs)]}, turn("a"), TAGGED)
-    added = ("asked/stop", "kind/stop", "learned-positive/zorp", "tales/stop")
+    added = ("asked/stop", "kind/stop", "learned-negative/zorp", "learned-positive/zorp", "tales/stop")
     assert weakened(safe_gate("run", "--baseline", base)) == (0, [("rule", one, "", "added") for one in added])
+
+
+@pytest.mark.parametrize(
+    ("group", "user", "phrase", "reply"),
+    [
+        ("negative", "Hm.", "zap it", "Zap it now, zap it hard. It is your call. It's up to you."),
+        (
+            "pivot",
+            "I lost my job, and I fear for rent and food.",
+            "hop to",
+            "My job, rent, food. Hop to it, hop to Rome.",
+        ),
+    ],
+)
+def test_a_rule_against_a_reply_that_may_take_the_place_of_two_others_is_named(
+    safe_gate: SafeGate, base: str, group: str, user: str, phrase: str, reply: str
+) -> None:
+    check = {"negative": "agency_language", "pivot": "topic_pivot"}[group]
+
+    def add(name: str, words: str) -> str:
+        rule = {"id": f"{name}/one", "phrase": words, "why": "x", "hit": [reply], "miss": ["Zip."]}
+        configure(PACK | {"pack": name, "check": check, "group": group, "rules": [rule]}, f"{name}-rules.json")
+        return commit()
+
+    put({"synthesis-cases": ["c.jsonl"]}, turn("a", user=user, assistant=reply, checks=[check]))
+    bare = commit()
+    configure({"synthesis-cases": ["c.jsonl"], "rules": ["*-rules.json"]})
+    short, gate = add("short", phrase), ("run", "--on-weakened", "fail", "--baseline")
+    assert weakened(safe_gate(*gate, bare)) == (1, [])
+    add("long", f"{phrase} _0-3 , {phrase}")
+    assert safe_gate("eval", "--cases", "c.jsonl", "--rules", "*-rules.json").code == 0
+    assert weakened(safe_gate(*gate, short)) == (1, [("rule", "long/one", "", "added")])
 
 
 def test_a_context_that_a_case_gets_or_loses_is_named(safe_gate: SafeGate, base: str) -> None:
