@@ -371,7 +371,8 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
         facts.update(_definition_facts(pack) if "defines" in pack else ())
         around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
         for rule in pack["rules"]:
-            facts[rule["id"]] = PackFact(digest_of({**around, "rule": rule}), lets_pass[pack["group"]], others)
+            said = {key: value for key, value in rule.items() if key not in ("why", "miss")}  # `hit`: see `Vocabulary`
+            facts[rule["id"]] = PackFact(digest_of({**around, "rule": said}), lets_pass[pack["group"]], others)
     return facts
 
 

@@ -264,6 +264,16 @@ def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -
         assert weakened(safe_gate, changed) == found
 
 
+def test_another_reason_or_text_to_miss_weakens_nothing(safe_gate: SafeGate) -> None:
+    (one,) = pack()["rules"]
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), shop("one", NONE))
+    commit_here()
+    told = one | {"why": "Another reason.", "miss": ["Nothing.", "Percentages."]}
+    assert weakened(safe_gate, pack(rules=[told], about="Another word for it.")) == []
+    assert weakened(safe_gate, pack(rules=[one | {"question": False}])) == [("acme-discount/one", "changed")]
+
+
 def test_a_definition_without_rules_is_compared_with_its_base(safe_gate: SafeGate) -> None:
     def defined(against: list[str]) -> dict[str, Any]:
         return pack(group=None, field=None, rules=None, defines={"against": against, "decides": "none_against"})
