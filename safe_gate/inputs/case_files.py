@@ -221,21 +221,13 @@ def load_rules(evaluator: Evaluator, settings: JsonObject, own: TeamRules) -> An
 def recipe(evaluator: Evaluator, settings: JsonObject, own: TeamRules) -> str:
     """Return the recipe of what an evaluator scores by: see `Evaluator.recipe`.
 
-    Raises CannotJudge with every problem of a team's files of rules.
+    Raises CannotJudge with every problem of a team's files of rules: of faulty files alone if there are any, for what
+    another file or a setting seems to lack may be in these.
     """
     name = evaluator.name
-    if unmatched := own.unmatched.get(name):
-        raise CannotJudge(*unmatched)
-    problems = own.problems.get(name, ())
-    try:
-        found = evaluator.recipe(settings, own.files.get(name, ()))
-    except CannotJudge as error:
-        files = {file.path for file in own.files.get(name, ())}  # the names in other files are unknown
-        known = (one for one in error.problems if not problems or one.place.path in files)
-        raise CannotJudge(*problems, *known) from None
-    if problems:
+    if problems := own.unmatched.get(name) or own.problems.get(name):
         raise CannotJudge(*problems)
-    return found
+    return evaluator.recipe(settings, own.files.get(name, ()))
 
 
 @lru_cache(maxsize=4)
