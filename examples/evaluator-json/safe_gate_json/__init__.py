@@ -51,14 +51,16 @@ class Json(PassFail):
             found = parse(value["output"])
         except JsonError as error:
             return {"parses": [f"is not valid JSON: {error}"], "satisfies_schema": ["cannot be read"]}
-        fault = ""
+        fault, schema = "", None
         try:  # a case comes from a pull request: its patterns take linear time, and nothing is fetched
             steps = len([*values(found)]) * len([*islice(values(value["schema"], value["schema"]), MOST_STEPS)])
             if steps >= MOST_STEPS:
                 raise ValueError("the schema, with what each $ref names in its place, is too large for the output")
-            Draft202012Validator(value["schema"], pattern_options=RegexOptions(), offline=True).validate(found)
-        except ValidationError as error:
-            fault = f"{'.'.join(map(str, error.instance_path)) or 'it'}: {error.message}"
+            schema = Draft202012Validator(value["schema"], pattern_options=RegexOptions(), offline=True)
+            schema.validate(found)
+        except ValidationError as error:  # of the schema, if there is none to validate with
+            place = ".".join(map(str, error.instance_path)) or "it"
+            fault = f"{place if schema else 'cannot be tested with this schema'}: {error.message}"
         except (ValueError, LookupError, TypeError) as error:
             fault = f"cannot be tested with this schema: {error}"
         return {"parses": [], "satisfies_schema": [fault[:LONGEST]] if fault else []}
