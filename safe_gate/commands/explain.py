@@ -136,7 +136,7 @@ class Explanation:
     def decision(self, judgement: Judgement) -> str:
         """Return how a metric or check decided, else what it asks."""
         decided = self.evaluator.present.decisions(self.part, self.result).get(judgement.by)
-        return quote_phrase(decided or (self.evaluator.present.explanation(judgement.by).asks,))
+        return quote_phrase(decided or ("Demand: ", self.evaluator.present.explanation(judgement.by).asks))
 
     def as_json(self) -> JsonObject:
         """Return an entry of `cases` in `schemas/explanation.schema.json`."""

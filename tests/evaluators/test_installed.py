@@ -163,6 +163,7 @@ def test_a_wrong_setting_and_a_wrong_case_are_named(gate: Gate) -> None:
 def test_explain_shows_the_output_and_what_each_check_found(gate: Gate) -> None:
     told = gate("explain", "worded", "--json-cases", "c.jsonl").stdout
     assert ('{"n": "secret words"}' in told, "Fits the schema: fails\n" in told) == (True, True)
+    assert told.endswith('is not of type "integer""\n  Demand: The output fits its schema.\n\n')
     failed = json.loads(gate("explain", "--failed", "--json-cases", "c.jsonl", "--json").stdout)["cases"]
     assert [(one["evaluator"], one["passed"]) for one in failed] == [("json", False)] * len(failed) != []
     assert failed[0]["judgements"].keys() == {"parses", "satisfies_schema"}
