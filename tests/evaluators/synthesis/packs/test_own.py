@@ -112,11 +112,15 @@ def test_a_problem_in_a_pack_is_reported_with_its_line(safe_gate: SafeGate) -> N
 
 def test_the_packs_of_the_documentation_keep_their_promises_and_need_their_word_boundary(safe_gate: SafeGate) -> None:
     text = (REPOSITORY / "docs" / "own-rules.md").read_text("utf-8")
-    shown, framed = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"phrase"' in block)
-    Path("own.json").write_text(shown, "utf-8")
-    Path("framed.json").write_text(framed, "utf-8")
-    ran = safe_gate("rules", "test", "own.json", "framed.json")
-    assert ran.out.startswith("2 packs, 2 rules: all texts hit and miss")
+    shown, *others = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"pack"' in block)
+    for name, block in zip(("own", "framed", "hedge"), (shown, *others), strict=True):
+        Path(f"{name}.json").write_text(block, "utf-8")
+    ran = safe_gate("rules", "test", "own.json", "framed.json", "hedge.json")
+    assert ran.out.startswith("3 packs, 3 rules: all texts hit and miss")
+    replies = re.findall(r'"([^"]*in our experience\.|In our experience, you[^"]*)"', text, re.IGNORECASE)[-3:]
+    cases = (turn(f"h{number}", assistant=reply, **CHECKED) for number, reply in enumerate(replies))
+    assert run(safe_gate, *cases, flags=("--rules", "hedge.json")).code == 1
+    assert [one["pass"] for one in results().values()] == [True, True, False]
     pattern = '"pattern": "you(?:\'re)? hold(?:ing)? the pen"'
     Path("own.json").write_text(shown.replace('"phrase": "you (are|) (hold|holding) the pen"', pattern), "utf-8")
     words = 'hits "They say you hold the pencil.", which it promises to miss: matched "you hold the pen"'
