@@ -97,6 +97,13 @@ def test_what_is_in_the_place_of_learned_rows_is_kept(safe_gate: SafeGate) -> No
     assert (ran.code, "exists and is not a learned pack" in ran.err, LEARNED.read_text("utf-8")) == (3, True, "{}")
 
 
+def test_a_pack_of_rules_that_are_no_longer_learned_is_named(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *marked())
+    assert "Not learned this time" not in safe_gate(*TRAIN, "--out", "own").out
+    write_cases(Path("c.jsonl"), turn("a", expected={CHECK: False}))
+    assert f"Not learned this time: {LEARNED}; delete it" in safe_gate(*TRAIN, "--out", "own").out
+
+
 def test_a_learned_pack_in_use_is_not_learned_over_itself(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *marked())
     safe_gate(*TRAIN, "--out", "own")
