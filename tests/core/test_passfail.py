@@ -9,6 +9,7 @@ import pytest
 from safe_gate.core.case import CaseAt, Lines
 from safe_gate.core.passfail import Part, PassFail, Summary
 from safe_gate.core.setting import Group
+from safe_gate.evaluators.replies import no_reply
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.model.results import Explanation
@@ -40,6 +41,12 @@ def test_its_results_are_values() -> None:
     assert (good.passed, good.failed, bad.passed, bad.failed) == (True, (), False, ("length",))
     assert bad.checks == {"length": ["has 8 characters"]}
     assert (part.summary, part.by_tag["t"]) == (Summary(2, 1), Summary(2, 1))
+
+
+def test_a_check_may_refuse_an_output_that_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Short, "check", lambda _, value: {"length": [*filter(None, [no_reply(value["output"])])]})
+    outputs = " ", "Error 502: Bad gateway", "It says: 502."
+    assert [one.checks["length"] for one in part_of(*outputs).results] == [["empty"], ["error message"], []]
 
 
 @pytest.mark.parametrize(
