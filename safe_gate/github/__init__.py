@@ -384,11 +384,16 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
 
 
 def judged_commit(context: Context, paths: Iterable[Path]) -> str:
-    """Return the commit whose files are judged: a base of the event if all are checked out at it, else the event's."""
-    named = context.named_commits - ({context.sha} if context.event in OF_A_HEAD else set())
+    """Return the commit whose files are judged: the event's, unless all are checked out at a base or another commit.
+
+    Another is one that the working folder is at, under events that name what actions/checkout takes for the change.
+    """
+    strays = context.named_commits
     commits = (commit_of(Path(os.path.realpath(path))) for path in paths)
     first = next(commits, "")
-    return first if first in named and all(one == first for one in commits) else context.subject.head_sha
+    if first and context.event in (*OF_A_HEAD, "merge_group", "push"):
+        strays = (strays | {commit_of(Path.cwd())}) - {context.sha}
+    return first if first in strays and all(one == first for one in commits) else context.subject.head_sha
 
 
 def is_merge_of_event(context: Context) -> bool:

@@ -230,22 +230,25 @@ def test_the_bases_own_files_are_judged_under_pull_request_target(gate: Gate, la
     assert gate("fail", event="pull_request_target", GITHUB_SHA=OTHER).status == "created"
 
 
-AT_BASE = [
+MOVED = "3" * 40  # where `ref: main` leads when main has moved on
+ANY = PULL_REQUEST | {"before": BASE, "after": HEAD, "merge_group": {"head_sha": HEAD}}
+ELSEWHERE = [
     *((event, PULL_REQUEST, BASE) for event in ("pull_request", "pull_request_target")),
     *(("workflow_run", workflow_run([LISTED]), sha) for sha in (BASE, OTHER)),
+    *((event, ANY, MOVED) for event in ("pull_request", "push", "merge_group")),
 ]
 
 
-@pytest.mark.parametrize(("event", "payload", "sha"), AT_BASE)
+@pytest.mark.parametrize(("event", "payload", "sha"), ELSEWHERE)
 @pytest.mark.parametrize("verdict", ["pass", "fail"])
-def test_files_of_the_base_are_not_taken_for_those_of_the_head(
+def test_files_of_another_commit_are_not_taken_for_those_of_the_head(
     gate: Gate, github: GitHub, event: str, payload: Any, sha: str, verdict: str
 ) -> None:
     check_out("detached", ".", sha)
     step = gate(verdict, event=event, payload=payload, GITHUB_SHA=OTHER)
     assert step.report["provenance"]["commit"] == sha
     words = f"The judged files are checked out at {sha[:7]}, not at {HEAD[:7]}. Unless a step wrote them, "
-    for text in (step.summary, github.comments[0]["body"], *step.warnings):
+    for text in (step.summary, *(one["body"] for one in github.comments), *step.warnings):
         assert words in re.sub(r"</?code>|\"", "", text)
     assert len(step.warnings) == 1
 
@@ -260,13 +263,22 @@ def test_a_comment_is_rewritten_where_only_the_commit_of_the_judged_files_differ
         assert ("checked out at" in github.comments[0]["body"]) is (sha == BASE)
 
 
-@pytest.mark.parametrize(("commit", "folder"), [(HEAD, "."), (MERGE, "."), (OTHER, "."), (BASE, "tools")])
+@pytest.mark.parametrize(("commit", "folder"), [(HEAD, "."), (MERGE, "."), (BASE, "tools")])
 def test_files_of_the_head_its_merge_and_no_known_checkout_are_those_of_the_head(
     gate: Gate, commit: str, folder: str
 ) -> None:
     check_out("detached", folder, commit)
     step = gate("fail", GITHUB_SHA=MERGE)
     assert (step.report["provenance"]["commit"], step.warnings, "checked out" in step.summary) == (HEAD, [], False)
+
+
+def test_files_of_a_submodule_are_those_of_the_head(safe_gate: SafeGate, in_actions: InActions) -> None:
+    for folder, sha in ((".", HEAD), ("pr", OTHER)):
+        check_out("detached", folder, sha)
+    write_cases(Path("pr/cases.jsonl"), turn("a"))
+    in_actions()
+    assert "checked out at" not in safe_gate("run", "--cases", "pr/cases.jsonl").log
+    assert read_json("reports/safe-gate.json")["provenance"]["commit"] == HEAD
 
 
 @pytest.mark.parametrize("sha", [MERGE, HEAD])
