@@ -97,8 +97,8 @@ def misplaced_sentence(report: Report, origin: Origin) -> Phrase:
     if not judged or origin.commit in ("", judged):
         return ()
     places = Untrusted(judged[:7]), ", not at ", Untrusted(origin.commit[:7])
-    advice = "Unless a step wrote them, they are not the change's: use the event pull_request and its default checkout."
-    return ("The judged files are checked out at ", *places, f". {advice}")
+    advice = "they are not the change's: use actions/checkout without ref, under pull_request, merge_group or push."
+    return ("The judged files are checked out at ", *places, f". Unless a step wrote them, {advice}")
 
 
 def idle_rules(report: Report) -> Iterator[Phrase]:

@@ -247,7 +247,8 @@ def test_files_of_another_commit_are_not_taken_for_those_of_the_head(
     check_out("detached", ".", sha)
     step = gate(verdict, event=event, payload=payload, GITHUB_SHA=OTHER)
     assert step.report["provenance"]["commit"] == sha
-    words = f"The judged files are checked out at {sha[:7]}, not at {HEAD[:7]}. Unless a step wrote them, "
+    words = f"The judged files are checked out at {sha[:7]}, not at {HEAD[:7]}. Unless a step wrote them, they are not"
+    words += " the change's: use actions/checkout without ref, under pull_request, merge_group or push."
     for text in (step.summary, *(one["body"] for one in github.comments), *step.warnings):
         assert words in re.sub(r"</?code>|\"", "", text)
     assert len(step.warnings) == 1
