@@ -241,7 +241,7 @@ def _subject_of_run(event: Mapping[str, Any]) -> Subject:
 
 def _workflow(path: Any, name: Any, repository: str = "") -> str:
     """Return the path of a workflow's file, its name if it is one of this repository, or the workflow's if unknown."""
-    file = _text(path).partition("@")[0].removeprefix(f"{repository}/")
+    file = re.sub(r"(\.ya?ml)@.*", r"\1", _text(path), flags=re.DOTALL).removeprefix(f"{repository}/")
     return file.removeprefix(".github/workflows/") or _text(name)
 
 

@@ -79,8 +79,9 @@ def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, git
     """Two workflows may have the same name, but not the same file. An organisation's have files of another repository."""
     refs = (
         f"{REPOSITORY}/*nightly.yml@refs/pull/2/merge",
-        f"{REPOSITORY}/*a.yaml@refs/heads/a@b/c",
+        f"{REPOSITORY}/*a.yaml@refs/heads/a@b/c.yml@d",
         "o/r/*evals.yml@x",
+        *(f"{REPOSITORY}/*a@{name}.yml@refs/heads/a" for name in "bc"),
     )
     files = [ref.replace("*", ".github/workflows/") for ref in refs]
     by_name = {"GITHUB_WORKFLOW_REF": ""}  # as of an older GitHub Enterprise Server
@@ -89,7 +90,7 @@ def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, git
     steps += [gate("fail", "--gate-id", id_) for id_ in ("clinical", "leg --> 2", "a/gate")]
     assert {step.status for step in steps} == {"created"}
     assert gate("pass").status == "updated"
-    assert ["❌" in body["body"] for body in github.comments] == [False, *[True] * 8]
+    assert ["❌" in body["body"] for body in github.comments] == [False, *[True] * 10]
 
 
 @pytest.mark.parametrize(("first", "second"), [("fail", "pass"), ("pass", "fail")])
