@@ -35,7 +35,7 @@ class HandOver:
 
 
 def content_of(report: Report, effects: Effects, gate_id: str, body: str) -> dict[str, Any]:
-    """Return what a run's file holds, in the shape of `schemas/publication.schema.json`; `body` is its comment."""
+    """Return a run's file for `jsontext.pieces`, by `schemas/publication.schema.json`; `body` is its comment."""
     context = effects.context
     return {
         "publication": 2,
@@ -50,7 +50,7 @@ def content_of(report: Report, effects: Effects, gate_id: str, body: str) -> dic
         "folder": effects.folder,
         "checkout": effects.checkout,
         "body": body,
-        "report": report_json(report),
+        "report": report_json(report, stored.streamed),
     }
 
 

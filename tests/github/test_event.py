@@ -126,6 +126,12 @@ def test_the_file_that_is_left_behind_names_the_commits(gate: Gate, event: str, 
     assert tuple(file[name] for name in ("event", "pull_request", "head_sha", "base_sha")) == (event, *facts)
 
 
+def test_the_file_that_is_left_behind_has_a_case_a_line_as_the_report_has(gate: Gate) -> None:
+    gate("fail")
+    report, left = (Path(f"reports/safe-gate{kind}.json").read_text("utf-8") for kind in ("", ".comment"))
+    assert next(line for line in report.split("\n") if '{"id": "a"' in line).strip() in left
+
+
 HEAD_OF_BRANCH = {".git/HEAD": "ref: refs/heads/changes\n"}
 # The files below a checkout's folder by which git knows the commit that it is at.
 LAYOUTS = {
