@@ -51,10 +51,7 @@ from safe_gate.settings import Settings
 _NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
 _FETCH = "fetch the whole commit into the clone (actions/checkout with fetch-depth: 0 and no filter, or git fetch)"
-_INSTALL = (
-    "let the run reach GitHub, or install git (instead of the Docker action, which has none, use"
-    f" org/safe-gate/composite), and if the clone lacks the commit, {_FETCH}"
-)
+_INSTALL = "otherwise install git (org/safe-gate/composite has the runner's), and give actions/checkout fetch-depth: 0"
 T = TypeVar("T")
 
 

@@ -28,9 +28,10 @@ _OF_A_CLONE = re.compile(r"(?:@|HEAD)\Z|.*(?:[\\~^:?*\[\s]|\.\.|@\{)")
 _ADVICE = {
     Refusal.CREDENTIALS: "; the token is wrong or has expired: correct github-token",
     Refusal.PERMISSION: "; the token needs contents: read",
-    Refusal.NOT_FOUND: "; the commit does not exist, or the token lacks contents: read",
+    Refusal.NOT_FOUND: "; the commit does not exist, or the job lacks contents: read",
     Refusal.INVALID: "; the commit does not exist",
-    Refusal.RATE_LIMIT: ", and waiting did not help or would take too long",
+    Refusal.RATE_LIMIT: ", and waiting did not help or would take too long: run again later",
+    Refusal.UNCLEAR: "; run again",
     Refusal.DEADLINE: "; GitHub is slow: run again, or raise timeouts.fetch",
 }
 

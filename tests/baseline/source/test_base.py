@@ -1,5 +1,6 @@
 """The base commit of the event, also where a pull request is checked out as GitHub merges it; reports as baselines."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +13,7 @@ from safe_gate.inputs.disk import HERE
 from tests.support.baselines import blob, context, open_, refusal
 from tests.support.cases import Patch, SafeGate, refused, report, turn, write_cases
 from tests.support.git import NOW, commit, git
-from tests.support.github import HEAD, GitHub, InActions
+from tests.support.github import HEAD, Answer, GitHub, InActions, says
 from tests.support.weakening import pull_request
 
 
@@ -199,7 +200,7 @@ FETCH = "fetch the whole commit into the clone (actions/checkout with fetch-dept
         (("--depth=1",), FETCH),
         (("--filter=blob:none",), FETCH),
         (("no git",), "base: depends on the parents of commit "),
-        (("no git",), "contents: read); let the run reach GitHub, or install git (instead of the Docker action"),
+        (("no git",), "set github-token, which needs contents: read); otherwise install git (org/safe-gate/composite"),
     ],
 )
 def test_where_the_base_is_missing_there_is_advice(
@@ -211,3 +212,28 @@ def test_where_the_base_is_missing_there_is_advice(
     clone(changed, *options)
     in_actions(payload=pull.payload, GITHUB_SHA=changed, **{"INPUT_GITHUB-TOKEN": ""})
     refused(safe_gate(*RUN), advice)
+
+
+@pytest.mark.parametrize(
+    ("answer", "advice"),
+    [
+        (says(404, "Not Found"), "; the commit does not exist, or the job lacks contents: read"),
+        (Answer(429, "{}", {"Retry-After": "999"}), " would take too long: run again later"),
+        (Answer(500, ""), "HTTP 500; run again"),
+    ],
+)
+def test_without_git_the_advice_is_whole_and_follows_from_the_answer(
+    answer: Answer,
+    advice: str,
+    safe_gate: SafeGate,
+    pull: Pull,
+    clone: Callable[..., None],
+    in_actions: InActions,
+    github: GitHub,
+) -> None:
+    clone(pull.merge, "no git")
+    github.faults[("GET", r".*/commits/\w+")] = answer
+    in_actions(payload=pull.payload, GITHUB_SHA=pull.merge)
+    ran = safe_gate(*RUN)
+    refused(ran, f"{advice}); otherwise install git (")
+    assert len(re.findall("give actions/checkout fetch-depth: 0$", ran.log, re.MULTILINE)) == 2  # log and annotation

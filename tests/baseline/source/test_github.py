@@ -78,7 +78,7 @@ NOT_GITHUB = "the answer is not from GitHub"
     [
         (COMMIT, Answer(401, '{"message": "Bad credentials"}'), "the token is wrong or has expired: correct github-token"),
         (COMMIT, Answer(403, '{"message": "Resource not accessible"}'), "the token needs contents: read"),
-        (COMMIT, Answer(404, '{"message": "Not Found"}'), "the commit does not exist, or the token lacks contents: read"),
+        (COMMIT, Answer(404, '{"message": "Not Found"}'), "the commit does not exist, or the job lacks contents: read"),
         (COMMIT, Answer(500, ""), "HTTP 500"),
         (COMMIT, Answer(200, "<html>"), NOT_GITHUB),
         (COMMIT, Answer(403, "{}", {"Retry-After": "999"}), "and waiting did not help or would take too long"),
@@ -95,7 +95,7 @@ def test_a_refusal_says_what_to_do(there: Open, github: GitHub, path: str, answe
     github.faults[("GET", path)] = Answer(answer.status, answer.body, answer.headers)
     said = refusal(there("main"))
     assert words in said
-    assert "actions/checkout with fetch-depth: 0" in said
+    assert said.endswith("give actions/checkout fetch-depth: 0, or correct the name")
 
 
 @pytest.mark.parametrize(
