@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -21,7 +20,7 @@ from safe_gate.core.case import turned
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import weakening
 from safe_gate.inputs import checked, disk, globs
-from safe_gate.inputs.commit_files import Clone, FilePath, Missing
+from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -149,7 +148,7 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
     before = _base_lock(run, baseline, is_needed=lock is not None)
     if lock is None and before is None and not asked:
         return None
-    judged_at = commit_time(options.max_age)
+    judged_at = commit_time(options.max_age, run.snapshots.open)
     moved = weakening.moves(past.cases, scores.case_terms) if past and before else {}
     has_base_outputs = _files_with_base_outputs(past.cases, scores) if past and moved else {}
     sources = find_sources(options)
@@ -225,12 +224,14 @@ def age(entry: Locked, judged_at: datetime) -> int:
     return (judged_at - datetime.fromisoformat(entry.recorded_at)).days
 
 
-def commit_time(max_age: int | None) -> datetime | None:
+def commit_time(max_age: int | None, open_commit: Callable[[str], Baseline | None]) -> datetime | None:
     """Return the time of the judged commit, None if no age is asked for. Raises CannotJudge if it is not known."""
     if max_age is None:
         return None
-    with suppress(Missing):
-        if at := Clone().commit("HEAD").made_at:
-            return datetime.fromisoformat(at)
-    words = "needs the time of the judged commit, and this folder is in no repository; check it out, or unset this"
-    raise CannotJudge.at("max-age", words, Code.INVALID_SETTING)
+    why = "has an impossible time; unset this"
+    try:
+        if (head := open_commit("HEAD")) and head.made_at:
+            return datetime.fromisoformat(head.made_at)
+    except CannotJudge as error:
+        why = error.problems[0].message
+    raise CannotJudge.at("max-age", f"needs the time of the judged commit: HEAD {why}", Code.INVALID_SETTING)

@@ -26,7 +26,7 @@ from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored
 from safe_gate.gate.comparison import GUARDING
 from safe_gate.gate.stored import read_report, report_json
-from safe_gate.github import OF_A_HEAD, Api, Context, Effects, is_merge_of_event, visible_root
+from safe_gate.github import OF_A_HEAD, Api, Context, Effects, commit_of, is_merge_of_event, visible_root
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import input_paths, pattern_settings
 from safe_gate.inputs.commit_files import (
@@ -129,13 +129,15 @@ def opened_baseline(
 def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
     """Return a commit as the baseline, whose files are read when they are asked for. Raises CannotJudge."""
     ref, why = _base_commit(sources) if spec == "base" else (spec, "")
+    if spec == "HEAD":  # of the checkout: GitHub knows it by its id alone
+        ref = commit_of(Path.cwd()) or spec
 
     def ask(question: Callable[[Repository], T]) -> T:
         try:
             return sources.ask(question)
         except Missing as missing:
             words = f"is commit {ref}, which cannot be read ({missing}); {_advice()}"
-            if spec != "base":
+            if spec not in ("base", "HEAD"):
                 checked.refuse_folder(Path(spec))
                 words = f"is neither a .json file nor a readable commit ({missing}); {_advice()}, or correct the name"
             raise unavailable(spec, words) from None

@@ -159,7 +159,8 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
             file, content = known
             yield "waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}")
 
-    judged_by = () if options.shard else (waivers, partial(_recordings, options), partial(_baseline, options, effects))
+    compared = partial(_recordings, options, effects), partial(_baseline, options, effects)
+    judged_by = () if options.shard else (waivers, *compared)
     for facts_of in judged_by:  # a shard has no verdict
         try:
             facts += facts_of()
@@ -174,7 +175,7 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
     return facts, [*dict.fromkeys(checked.place_in_config(problems, options.config))]
 
 
-def _recordings(options: Settings) -> Iterator[tuple[str, Words]]:
+def _recordings(options: Settings, effects: Effects) -> Iterator[tuple[str, Words]]:
     """Yield what a run would compare with the lock. Raises CannotJudge for what cannot be read."""
     asked = lock_rule(options)
     if not options.recordings or options.stale_recordings == "off":
@@ -186,7 +187,11 @@ def _recordings(options: Settings) -> Iterator[tuple[str, Words]]:
     lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {lock_path(options.config)}; "
     lacking += f"record what is missing, then {rules.RUN_LOCK}" if gone else rules.RUN_LOCK
     now = as_they_are(found) if lock or asked else {}  # which raises what a run would
-    judged_at, stale = commit_time(options.max_age), list[Stale]()
+    judged_at, stale = None, list[Stale]()
+    try:
+        judged_at = commit_time(options.max_age, partial(_opened, options, effects))
+    except _NotAsked:
+        yield "max-age", "not compared: the commit is not in the clone; a run would ask GitHub for its time"
     for path, entry in ((path, entries[path]) for path in now if path in entries):
         stale += rules.stale(path, now[path], entry, None, is_same=False)
         if judged_at and options.max_age is not None and (days := age(entry, judged_at)) > options.max_age:
@@ -265,23 +270,29 @@ class _NotAsked(Exception):
     """A run would ask GitHub here."""
 
 
-def _baseline(options: Settings, effects: Effects) -> Iterator[tuple[str, Words]]:
-    """Yield what a run would be compared with, as far as it is available. Raises CannotJudge if it is invalid."""
-    if not options.baseline:
-        return
+def _opened(options: Settings, effects: Effects, spec: str) -> source.Baseline | None:
+    """Return a baseline as a run opens it, without its files. Raises _NotAsked where the clone does not have it."""
 
     def connect() -> NoReturn:
         raise _NotAsked
 
     is_required = "baseline" not in options.allow_missing
+    with source.opened_baseline(spec, options, effects, connect, is_required=is_required) as base:
+        return base
+
+
+def _baseline(options: Settings, effects: Effects) -> Iterator[tuple[str, Words]]:
+    """Yield what a run would be compared with, as far as it is available. Raises CannotJudge if it is invalid."""
+    if not options.baseline:
+        return
     try:
-        with source.opened_baseline(options.baseline, options, effects, connect, is_required=is_required) as base:
-            if base is None:
-                words = "no baseline yet"
-            else:
-                source.refuse_narrower_filter(base, sides.scoring_settings(options))
-                why = f", {base.why}" if base.why else ""
-                words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
+        base = _opened(options, effects, options.baseline)
+        if base is None:
+            words = "no baseline yet"
+        else:
+            source.refuse_narrower_filter(base, sides.scoring_settings(options))
+            why = f", {base.why}" if base.why else ""
+            words = "a report" if base.report is not None else f"commit {base.commit[:7]}{why}, in the clone"
     except _NotAsked:
         words = "not in the clone; a run would ask GitHub for it"
     yield "baseline", Untrusted(f"{options.baseline}: {words}")

@@ -12,6 +12,7 @@ import pytest
 from tests.support.cases import GOOD, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.conversations import talk
 from tests.support.git import commit, commit_here, git
+from tests.support.github import REPOSITORY, GitHub, InActions
 from tests.support.safe_v0 import asking
 from tests.support.weakening import Against, configure
 
@@ -353,7 +354,29 @@ def test_age_counts_to_the_judged_commit(safe_gate: SafeGate) -> None:
     assert stale(safe_gate, "--max-age", "0") == [("is too old", [])]
     assert "is too old, 1 day; at most 0" in safe_gate("run", "--max-age", "0").out
     Path(".git").rename("gone")
-    refused(safe_gate("run", "--max-age", "1"), "max-age: needs the time of the judged commit")
+    refused(safe_gate("run", "--max-age", "1"), "max-age: needs the time of the judged commit: HEAD is commit HEAD")
+
+
+def test_without_git_the_time_of_the_judged_commit_is_githubs(
+    safe_gate: SafeGate, locked: str, monkeypatch: Patch, in_actions: InActions, github: GitHub
+) -> None:
+    in_actions("schedule", {}, GITHUB_SHA=locked)
+    github.refs[locked] = locked
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert stale(safe_gate, "--max-age", "1") == []
+    assert stale(safe_gate, "--max-age", "0") == [("is too old", [])]
+    assert {path for _, path in github.requests} == {f"/repos/{REPOSITORY}/commits/{locked}?per_page=1"}
+    words = "not compared: the commit is not in the clone; a run would ask GitHub for its time\n"
+    github.requests.clear()
+    assert words in safe_gate("doctor", "--max-age", "0").out
+    assert github.requests == []
+    monkeypatch.setenv("INPUT_GITHUB-TOKEN", "")
+    words = (
+        f"max-age: needs the time of the judged commit: HEAD is commit {locked}, which cannot be read (the clone: git"
+    )
+    refused(
+        safe_gate("run", "--max-age", "1"), f"{words} is not installed; GitHub: there is no token: set github-token"
+    )
 
 
 def test_only_a_recording_that_is_named_or_changed_gets_a_new_time(
