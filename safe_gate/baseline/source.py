@@ -193,14 +193,15 @@ def path_in_commit(spec: str) -> str:
 
 
 def unknown_base(context: Context) -> str:
-    """Return why the base commit is unknown, or ""."""
+    """Return why the base commit is unknown, or "". Raises CannotJudge for an event file that cannot be read."""
     if context.subject.base_sha:
         return ""
     if not context.in_actions:
         return "of a GitHub event, but this is not a GitHub Actions job"
+    if file := context.broken_event_file:
+        raise unavailable("GITHUB_EVENT_PATH", f"names {file}, which cannot be read as a JSON object; correct it")
     # A workflow_run does not name a fork's pull request or the commit before a push, but both exist.
-    is_named = context.event in _NAMED_BY or context.subject.trigger_event in {*_NAMED_BY, "push"}
-    if context.broken_event_file or is_named:
+    if context.event in _NAMED_BY or context.subject.trigger_event in {*_NAMED_BY, "push"}:
         return f"of the event {context.event}, but the event file does not name it"
     return ""
 

@@ -105,6 +105,17 @@ def test_a_workflow_run_that_does_not_name_the_base_of_what_started_it_is_an_err
             assert (ran.code, words in ran.err) == (code, event != "schedule")
 
 
+@pytest.mark.parametrize("setting", ["--baseline=base", "--on-weakened=fail", "--policy-ref=base"])
+def test_an_event_file_that_cannot_be_read_is_why_the_base_is_unknown(
+    safe_gate: SafeGate, in_actions: InActions, setting: str
+) -> None:
+    write_cases(Path("cases.jsonl"), turn("a"))
+    in_actions(payload=None, GITHUB_EVENT_PATH="/nope.json")
+    words = "GITHUB_EVENT_PATH: names /nope.json, which cannot be read as a JSON object; correct it\n"
+    for command in ("run", "doctor"):
+        refused(safe_gate(command, "--cases", "cases.jsonl", setting), words)
+
+
 @pytest.mark.parametrize(
     ("event", "payload", "facts"),
     [
