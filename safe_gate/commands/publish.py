@@ -9,7 +9,7 @@ from safe_gate.model.problems import CannotJudge
 COMMAND = Command(
     place=15,
     summary="post the comment of a run that had no write access, from a trusted workflow_run",
-    exit_codes="0 the comment is up to date, 3 it is not",
+    exit_codes="0 nothing is left to post, 3 the comment could not be posted",
     meanings={
         "report_dir": "The folder with the result of the run.",
         "dry_run": "Print the comment instead of posting it.",
@@ -19,7 +19,7 @@ COMMAND = Command(
 
 
 def main(call: Call) -> int:
-    """Post the result in the folder that the command line names. Returns 0 if the comment is up to date, 3 if not."""
+    """Post the result in the folder that the command line names. Returns 0 if nothing is left to post, 3 if not."""
     wanted = call.options()
     try:
         return 0 if publishing.publish_hand_over(wanted, call.effects) else 3

@@ -194,7 +194,7 @@ def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
     """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
 
     Pull request, commit, run and workflow come from the event and from GitHub's answers. A run is not posted if its
-    commit is no longer a pull request's head. Returns whether the comment is as it should be. Raises CannotJudge with
+    commit is no longer a pull request's head. Returns whether nothing is left to post. Raises CannotJudge with
     every problem of what was left.
     """
     try:
@@ -214,6 +214,8 @@ def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
         "skipped-outdated",
     )
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
+    if posted.status == "skipped-no-token":
+        _warn("The comment was not posted: github-token is empty; it needs pull-requests: write", effects)
     if posted.status == "skipped-outdated":
         subject = context.subject
         named, head = plain(Untrusted(subject.head_label or context.repository)), plain(Untrusted(subject.head_sha))

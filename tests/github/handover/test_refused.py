@@ -155,6 +155,13 @@ def test_a_comment_that_fails_is_an_error(
     assert (published.code, published.status) == (3, status)
 
 
+def test_without_a_token_there_is_a_warning(untrusted: Untrusted, publish: Publish) -> None:
+    untrusted()
+    published = publish(**{"INPUT_GITHUB-TOKEN": ""})
+    assert (published.code, published.status) == (3, "skipped-no-token")
+    assert "::warning title=SAFE Gate::The comment was not posted: github-token is empty" in published.log
+
+
 @pytest.mark.parametrize(
     ("arguments", "given", "words"),
     [
