@@ -144,7 +144,7 @@ class BaselineRun:
 
 
 def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
-    """Return the terms of cases in a report that was made of these files: the digests alone."""
+    """Return what is known of the terms of cases in a report that was made of these files: not what they ask for."""
     paths, found = {one.path for one in inputs}, dict[str, list[CaseTerms]]()
     for evaluator, part in parts_of(parts):
         terms = found.setdefault(evaluator.name, [])
@@ -153,9 +153,8 @@ def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
             if isinstance(evaluator.input, Documents):
                 beside = disk.display_path(case_files.outputs_beside(Path(file)))
                 file = beside if beside in paths else file
-            excuses = result.groups if outcome.is_meant_to_fail else ()
-            case, reply = result.digests["case"], result.digests.get("reply", result.digests["output"])
-            terms.append(CaseTerms(result.id, case, None, excuses, outcome.judges, file, outcome.talk, reply))
+            reply = result.digests.get("reply", result.digests["output"])
+            terms.append(CaseTerms(result.id, {}, file=file, talk=outcome.talk, reply=reply))
     return found
 
 

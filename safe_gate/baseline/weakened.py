@@ -1,4 +1,4 @@
-"""Shell: how a change makes the gate weaker: its terms beside those of its base commit or of a report. Reads files.
+"""Shell: how a change makes the gate weaker: its terms beside those of its base commit. Reads files.
 
 A committed baseline report that the change replaces counts too. A change could use it to hide new failures: by worse
 results, laxer rules, or missing or grouped cases.
@@ -25,7 +25,7 @@ from safe_gate.baseline.source import (
     path_in_commit,
 )
 from safe_gate.core.case import Documents
-from safe_gate.evaluators.registry import EVALUATORS, limits_by_entry, outcomes_of
+from safe_gate.evaluators.registry import EVALUATORS, outcomes_of
 from safe_gate.gate import weakening
 from safe_gate.gate.comparison import comparable
 from safe_gate.gate.weakening import WEAKER, Cases, Terms, What
@@ -41,12 +41,16 @@ from safe_gate.settings import CONFIG_FILES
 
 def is_checked(compared: Baseline | None, run: RunSides) -> bool:
     """Return whether a run is to find where the gate is weaker than before."""
-    has_base = compared or run.base or (run.options.baseline and run.effects.context.subject.base_sha)
+    has_base = run.base or _is_commit(compared) or (run.options.baseline and run.effects.context.subject.base_sha)
     return bool(has_base) or run.breaks_on_weakened
 
 
+def _is_commit(compared: Baseline | None) -> bool:
+    return compared is not None and compared.report is None
+
+
 def find_weakened(compared: Baseline | None, past: BaselineRun | None, cases: Cases, run: RunSides) -> Weakened:
-    """Return where the gate is weaker than on the base commit, or in a report if there is none.
+    """Return where the gate is weaker than on the base commit.
 
     `past` was read from the baseline `compared`. `cases` are the terms of the run's own cases. If a weaker gate breaks
     the run, an unreadable base is an error. Otherwise the result is unknown.
@@ -64,20 +68,14 @@ def find_weakened(compared: Baseline | None, past: BaselineRun | None, cases: Ca
         except CannotJudge:
             if run.breaks_on_weakened or is_needed_by_base(snapshots):
                 raise
-    return Weakened(None, partial=False, on_weakened=own.options.on_weakened, findings=())
+    return Weakened(None, on_weakened=own.options.on_weakened, findings=())
 
 
 def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases | None = None) -> Terms:
-    """Return the terms of a report or of a commit; `head` and `cases` are as in `_terms_of_side`.
+    """Return the terms of a commit or of the working folder; `head` and `cases` are as in `_terms_of_side`.
 
     Raises CannotJudge with every problem.
     """
-    if (report := base.report) is not None:  # of cases and rules it has the digests alone
-        reported = comparison.reported_terms(report.parts, report.provenance.inputs)
-        waivers = [waiver for _, waiver in report.waivers.each()] if report.waivers else ()
-        policy = limits_by_entry(report.provenance.policy)
-        settings = {name: policy[name] for name in WEAKER if name in policy}
-        return Terms(settings, reported, None, report.provenance.packs_sha256, waivers)
     with base.placing():
         return _terms_of_side(snapshots.without_unmatched(base.root), head, cases)
 
@@ -89,8 +87,8 @@ def weakened_since(
 
     `run` are the run's own settings and files. `left_out` comes first.
     """
-    kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
-    if before.settings.get("recordings"):
+    kept = before.settings["baseline"]
+    if before.settings["recordings"]:
         before = before._replace(settings={**before.settings, "recordings": _recordings_now(before, head)})
     findings = [
         *left_out,
@@ -99,10 +97,9 @@ def weakened_since(
         *weakening.weakenings(before, head),
     ]
     # With the change's own setting alone, a change could approve itself.
-    fails = "fail" in (before.settings.get("on_weakened"), head.settings.get("on_weakened"))
+    fails = "fail" in (before.settings["on_weakened"], head.settings["on_weakened"])
     return Weakened(
         comparison.describe(base, generated_at),
-        partial=before.rules is None or head.rules is None,
         on_weakened="fail" if fails else "warn",
         findings=findings if run.options.text == "full" else [*map(weakening.withheld, findings)],
         without_baseline=tuple(name for name, cases in head.cases.items() if len(cases) and not before.cases.get(name)),
@@ -114,7 +111,7 @@ def _recordings_now(before: Terms, head: Terms) -> Mapping[str, Sequence[str]]:
 
     So a renamed recording drops no source, but one whose cases move to a file without sources does.
     """
-    names = {disk.display_path(Path(recording)): recording for recording in head.settings.get("recordings", {})}
+    names = {disk.display_path(Path(recording)): recording for recording in head.settings["recordings"]}
     moved, found = weakening.moves(before.cases, head.cases), defaultdict[str, dict[str, None]](dict)
     for recording, sources in before.settings["recordings"].items():
         path = disk.display_path(Path(recording))
@@ -136,8 +133,7 @@ def _terms_of_side(side: Snapshot, head: FilePath, cases: Cases | None = None) -
     report = path_in_commit(options.baseline)
     if report and not any(disk.exists(folder / report) for folder in (side.root, head)):
         settings["baseline"] = ""
-    facts, digest = case_files.rule_facts(side.rules), side.rules_digest()
-    return Terms(settings, cases, facts, digest, side.waivers_on_disk())
+    return Terms(settings, cases, case_files.rule_facts(side.rules), side.waivers_on_disk())
 
 
 def _moved_configs(base: Baseline, run: Snapshot) -> Iterator[Weakening]:
@@ -236,12 +232,12 @@ def _bases(compared: Baseline | None, run: RunSides) -> Iterator[Callable[[], Ba
     The event's base commit comes first, because a change's own config file may name the baseline.
     """
     has_base = bool(run.effects.context.subject.base_sha)
-    is_commit = compared is not None and compared.report is None
     if run.base:
         yield lambda: run.base
-    elif is_commit and (run.options.baseline == "base" or not has_base):
+    elif _is_commit(compared) and (run.options.baseline == "base" or not has_base):
         yield lambda: compared
     else:
         if run.breaks_on_weakened or has_base:
             yield partial(base_commit, "on-weakened", WARN_HERE, run.snapshots)
-        yield lambda: compared
+        if _is_commit(compared):
+            yield lambda: compared

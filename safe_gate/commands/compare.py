@@ -22,7 +22,7 @@ from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code
-from safe_gate.model.report import Findings, Report, Verdict
+from safe_gate.model.report import Findings, Report, Verdict, Weakened
 from safe_gate.render import console
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.scoring.measure import ScoringMethod, measure_all
@@ -73,8 +73,7 @@ def main(call: Call) -> int:
         past = comparison.baseline_run(old, snapshots, side, run)
         facts, guards = comparison.describe(old, at), Guards.of(policy)
         found = comparison.compare_to(facts, past, side, guards, policy["cluster_key"], waived=known)
-        now, before = terms_of(new, run.root, snapshots, cases), terms_of(old, run.root, snapshots, past.cases)
-        weakened = weakened_since(old, before, now, run, at)
+        weakened = _weakened(old, new, (past.cases, cases), run, snapshots)
     if found.status == Status.NONE:
         raise _nothing_in(base)
     outcomes = judge(found.parts, guards, known) + weakening.judge(weakened)
@@ -141,6 +140,19 @@ def _head(
     judged = waivers.judge(run.waivers(), parts, effects.generated_at[:10])
     known = waivers.waived_ids(Findings(parts=parts, waivers=judged))
     return comparison.compared_run(parts, run), known, scores.case_terms
+
+
+def _weakened(
+    old: Baseline, new: Baseline, cases: tuple[Cases | None, Cases | None], run: Snapshot, snapshots: Snapshots
+) -> Weakened:
+    """Return how the gate got weaker between two commits; of a report this is unknown. `cases` are as in `terms_of`."""
+    if old.report or new.report:
+        if run.options.on_weakened == "fail" and "on_weakened" in snapshots.effects.given:
+            words = "needs a commit on both sides: a report does not have what cases ask for; set warn here"
+            raise CannotJudge.at("on-weakened", words, Code.INVALID_SETTING)
+        return Weakened(None, on_weakened="warn", findings=())
+    before, now = (terms_of(one, run.root, snapshots, known) for one, known in zip((old, new), cases, strict=True))
+    return weakened_since(old, before, now, run, snapshots.effects.generated_at)
 
 
 def _refuse_other_settings(flags: Iterable[str], options: Settings, head: Report) -> None:

@@ -34,18 +34,16 @@ class What(StrEnum):
 
 
 class CaseTerms(NamedTuple):
-    """The terms of a case: its id, its digest and its expectations, None if only the digest is known.
+    """The terms of a case: its id and its expectations.
 
     The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
-    If only the digest is known, `excuses` are the groups of a case that is meant to fail. `judges` are those of
-    recorded verdicts, by check, and `file` is where its output stands. `talk` is as in `Outcome`. `reply` is the
-    digest of its output without outer white space, if its evaluator has one.
+    A report does not have them. `judges` are those of recorded verdicts, by check, and `file` is where its output
+    stands. `talk` is as in `Outcome`. `reply` is the digest of its output without outer white space, if its evaluator
+    has one.
     """
 
     id: str
-    digest: str
-    asks: JsonObject | None
-    excuses: Sequence[str] = ()
+    asks: JsonObject
     judges: Mapping[str, str] = {}
     file: str = ""
     talk: str = ""
@@ -57,8 +55,7 @@ class CaseTerms(NamedTuple):
         asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
         talk = next((one for one in case.ids if one != case.id), "")
         digests = case.digests()
-        judges, reply = case.judges(), digests.get("reply", digests["output"])
-        return cls(case.id, digests["case"], asks, judges=judges, file=case.recording, talk=talk, reply=reply)
+        return cls(case.id, asks, case.judges(), case.recording, talk, digests.get("reply", digests["output"]))
 
 
 Cases = Mapping[str, Sequence[CaseTerms]]
@@ -66,17 +63,15 @@ Cases = Mapping[str, Sequence[CaseTerms]]
 
 
 class Terms(NamedTuple):
-    """The known terms of a run.
+    """The terms of a run.
 
-    `settings` are by the names of options. A setting that either run lacks is not compared. `rules` are the shipped
-    rules and a team's own by id. They are None if only their digest, `packs_sha256`, is known. `waivers` are the
-    entries of the waivers' file.
+    `settings` are those of `WEAKER` by the names of options. `rules` are the shipped rules and a team's own by id.
+    `waivers` are the entries of the waivers' file.
     """
 
     settings: Mapping[str, Any]
     cases: Cases
-    rules: Mapping[str, PackFact] | None
-    packs_sha256: str
+    rules: Mapping[str, PackFact]
     waivers: Sequence[Waiver] = ()
 
 
@@ -93,14 +88,7 @@ def moves(base: Cases, head: Cases) -> Mapping[str, Set[str]]:
 
 
 def weakenings(base: Terms, head: Terms) -> list[Weakening]:
-    """Return how the head's terms are weaker than the base's: settings, rules, waivers, cases.
-
-    >>> base, head = (Terms({"min_pass_rate": limit}, {}, {}, "") for limit in (0.9, 0.8))
-    >>> [(one.id, str(one.what), one.before, one.after) for one in weakenings(base, head)]
-    [('min-pass-rate', 'looser', 0.9, 0.8)]
-    >>> weakenings(head, base)
-    []
-    """
+    """Return how the head's terms are weaker than the base's: settings, rules, waivers, cases."""
     return [
         *_settings(base.settings, head.settings),
         *_rules(base, head),
@@ -158,10 +146,8 @@ def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterat
     Where a group has no number of its own, the general one applies. Whether a baseline may be missing counts only if
     both runs name one.
     """
-    is_named = bool(before.get("baseline") and after.get("baseline"))
+    is_named = bool(before["baseline"] and after["baseline"])
     for name, way in WEAKER.items():
-        if name not in before or name not in after:
-            continue
         if way is Way.FEWER_CASES:
             both = [sorted([one] if one and isinstance(one, str) else one) for one in (before[name], after[name])]
             yield name, (), both[0], both[1]
@@ -238,10 +224,6 @@ def _is_weaker(way: Way | tuple[str, ...], before: Any, after: Any) -> bool:
 
 
 def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
-    if base.rules is None or head.rules is None:
-        if base.packs_sha256 != head.packs_sha256:
-            yield Weakening("rule", "", "", What.CHANGED, base.packs_sha256[:12], head.packs_sha256[:12])
-        return
     new = head.rules.keys() - base.rules.keys()  # among them checks, which can only fail more cases
     known = frozenset[str]().union(*(rule.beside for rule in base.rules.values()))
 
@@ -257,7 +239,7 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
                 yield Weakening("rule", one, "", What.ADDED)
         elif before.sha256 != after.sha256:  # the rest follows from settings, which are reported
             yield Weakening("rule", one, "", What.CHANGED)
-    off, still_off = ({one for name in _OFF for one in terms.settings.get(name, ())} for terms in (base, head))
+    off, still_off = ({one for name in _OFF for one in terms.settings[name]} for terms in (base, head))
     for one in sorted(off - still_off):
         if any(loosens(rule) for name, rule in head.rules.items() if name == one or name.startswith(f"{one}/")):
             yield Weakening("rule", one, "", What.ADDED)
@@ -324,12 +306,6 @@ class _Compared(NamedTuple):
         """Yield how a case asks for less, as the fields of a `Weakening` after its id."""
         excuses = self._excuses(before, self.before), self._excuses(after, self.after)
         is_turned = bool(excuses[1] and not excuses[0])
-        if before.asks is None or after.asks is None:
-            if before.digest != after.digest:
-                yield "", What.CHANGED
-            elif is_turned:
-                yield _MEANT_TO_FAIL, What.ADDED, None, excuses[1]
-            return
         for key, old in before.asks.items():
             new = after.asks[key]
             if not self._counts(key, old):
@@ -377,8 +353,6 @@ class _Compared(NamedTuple):
 
     def _excuses(self, one: CaseTerms, settings: Mapping[str, Any]) -> Sequence[str]:
         """Return the groups of a case that say under the settings of its run that it is meant to fail."""
-        if one.asks is None:
-            return one.excuses
         groups = one.asks.get(self.evaluator.grouping.key, ())
         every = [groups] if isinstance(groups, str) else groups
         return [group for group in every if self.evaluator.gate.is_excused(group, one.asks, settings)]
@@ -445,5 +419,5 @@ def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
         return ()
     ways = len(weakened.findings)
     words = Count(ways, "way in which the gate itself got weaker", "ways in which the gate itself got weaker")
-    names = tuple(dict.fromkeys(one.id or one.kind for one in weakened.findings))
+    names = tuple(dict.fromkeys(one.id for one in weakened.findings))
     return (RuleOutcome("on-weakened", "gate", ways, 0, ways == 0, words.against(0), names=names),)

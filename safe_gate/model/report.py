@@ -184,12 +184,10 @@ class Weakening:
 class Weakened:
     """Where the gate asks for less than an earlier state, `against`: None if there was nothing to compare it with.
 
-    `partial` says that one side is a report, which has limits and digests alone. `on_weakened` is `fail` or `warn`.
-    `without_baseline` are the evaluators that have cases now and had none then.
+    `on_weakened` is `fail` or `warn`. `without_baseline` are the evaluators that have cases now and had none then.
     """
 
     against: BaselineFacts | None
-    partial: bool
     on_weakened: str
     findings: Sequence[Weakening]
     without_baseline: Sequence[str] = ()

@@ -261,7 +261,8 @@ def weakened_headline(weakened: Weakened | None) -> Phrase:
     """Return the words after `WEAKENED`, empty if no change weakens the gate."""
     if not weakened or not weakened.findings:
         return ()
-    return (f" in {plural(len(weakened.findings), 'way')}, compared with ", *_compared_state(weakened))
+    since = describe_baseline(weakened.against) if weakened.against else ()
+    return (f" in {plural(len(weakened.findings), 'way')}, compared with ", *since)
 
 
 def weakened_table(findings: Sequence[Weakening]) -> Table:
@@ -289,12 +290,7 @@ def weakened_remarks(weakened: Weakened | None) -> Iterator[Phrase]:
     else:
         new = " and no ".join(f"{EVALUATORS[name].title} case" for name in weakened.without_baseline)
         words = "No setting or rule is weaker than" if new else "The config, rules and cases are as strict as"
-        yield (f"{words} at ", *_compared_state(weakened), f", which has no {new}." if new else ".")
-
-
-def _compared_state(weakened: Weakened) -> Phrase:
-    since = describe_baseline(weakened.against) if weakened.against else ()
-    return (*since, " (a report shows only limits and digests)" if weakened.partial else "")
+        yield (f"{words} at ", *describe_baseline(weakened.against), f", which has no {new}." if new else ".")
 
 
 def _weakened_row(finding: Weakening) -> tuple[Words, ...]:
@@ -302,7 +298,7 @@ def _weakened_row(finding: Weakening) -> tuple[Words, ...]:
     off = "off" if kind == "setting" and (before, after) != (None, None) else ""
     return (
         f"{EVALUATORS[kind].title} case" if kind in EVALUATORS else kind,
-        Untrusted(finding.id) if finding.id else "all",
+        Untrusted(finding.id),
         Untrusted(finding.field) if finding.field else "",
         finding.what,
         _display_value(before, off),

@@ -258,8 +258,8 @@ def test_a_comparison_stands_as_it_is_recorded_and_is_judged_again(safe_gate: Sa
     assert safe_gate("run", "--cases", "c.jsonl", "--baseline", "old.json", "--max-unexpected-failures", "9").code == 1
     held = read()
     ran = safe_gate("verify", "reports/safe-gate.json")
-    assert (ran.code, "Not recomputed: comparison, weakened.\n" in ran.out) == (0, True)
-    holds = "HOLDS (1 file gives the same report; comparison and weakened stand as recorded)"
+    assert (ran.code, "Not recomputed: comparison.\n" in ran.out) == (0, True)
+    holds = "HOLDS (1 file gives the same report; comparison stands as recorded)"
     assert ran.out.endswith(f"reports/safe-gate.json: {holds}\n")
     held["comparison"]["safe_v0"]["cases"]["removed"] = []
     assert safe_gate("verify", write(signed(held))).code == 1

@@ -1,6 +1,5 @@
 """What weakens the gate: settings that ask for less, rules and waivers that changed, cases that ask for less."""
 
-import json
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from safe_gate.core.case import PackFact
 from safe_gate.gate.weakening import WEAKER, CaseTerms, Terms, weakenings
 from safe_gate.settings import settings
-from tests.support.weakening import DEFAULTS, Found, both_ways, found
+from tests.support.weakening import DEFAULTS, both_ways, found
 
 BESIDE = frozenset(
     "safe_batch safe_outputs safe_test_dir synthesis_cases rules waivers report_formats reports report_dir"
@@ -18,7 +17,7 @@ BESIDE = frozenset(
 
 
 def terms(**settings_: Any) -> Terms:
-    return Terms(DEFAULTS | settings_, {}, {}, "")
+    return Terms(DEFAULTS | settings_, {}, {})
 
 
 def test_every_setting_either_judges_or_does_not() -> None:
@@ -84,7 +83,7 @@ def test_limits_of_a_group_replace_general_ones(name: str, before: Any, after: A
 
 
 def with_rules(off: tuple[str, ...] = (), **rules: PackFact) -> Terms:
-    return Terms(DEFAULTS | {"rules_off": off}, {}, {name.replace("__", "/"): rule for name, rule in rules.items()}, "")
+    return Terms(DEFAULTS | {"rules_off": off}, {}, {name.replace("__", "/"): rule for name, rule in rules.items()})
 
 
 def test_a_rule_dropped_or_edited_is_named_and_one_added_if_it_can_let_a_reply_pass() -> None:
@@ -108,12 +107,6 @@ def test_a_pack_by_the_name_of_a_limit_is_none(name: str) -> None:
     assert found(with_rules(), with_rules((name,))) == [("setting", "rules-off", name, "added")]
 
 
-def test_without_the_rules_a_different_digest_means_that_they_changed() -> None:
-    one, other = (Terms({}, {}, None, sha256 * 64) for sha256 in "ab")
-    assert found(one, other) == [("rule", "", "", "changed")]
-    assert found(one, one) == []
-
-
 # --- cases --------------------------------------------------------------------------------------
 
 
@@ -123,8 +116,8 @@ def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> T
     plain |= dict.fromkeys(("must_contain", "must_contain_any", "must_not_contain"))
     if name == "safe_v0":
         plain = {"archetype": "A", "concern_id": "I", "CR": [], "AH": [], "AC": [], "patient_payload": None}
-    asked = CaseTerms("c", json.dumps(asks), plain | {"cluster": None} | asks)
-    return Terms(DEFAULTS | (settings_ or {}), {name: [asked]}, {}, "")
+    asked = CaseTerms("c", plain | {"cluster": None} | asks)
+    return Terms(DEFAULTS | (settings_ or {}), {name: [asked]}, {})
 
 
 def turns(settings_: dict[str, Any] | None = None, *tags: str, **asks: Any) -> Terms:
@@ -231,18 +224,3 @@ def test_what_turns_a_harmless_tag_into_an_excuse_is_named(before: Any, after: A
     assert EXCUSED not in found(head, base)
     excused: Any = {"tags": [*before["tags"], "pivot-fail"]}  # it was meant to fail before
     assert found(asking("synthesis", **excused), asking("synthesis", settings, **(after | excused))) == []
-
-
-@pytest.mark.parametrize(("excuses", "said"), [((), [EXCUSED]), (("x",), [])])
-def test_a_case_that_a_report_counts_and_the_run_excuses_is_named(excuses: tuple[str, ...], said: list[Found]) -> None:
-    head = turns({"tags": {"x": {"must_contain": ["sorry"]}}}, "wording-fail", "x")
-    (asked,) = head.cases["synthesis"]
-    assert found(Terms(DEFAULTS, {"synthesis": [CaseTerms("c", asked.digest, None, excuses)]}, {}, ""), head) == said
-
-
-def test_a_case_known_only_by_its_digest_is_reported_as_changed() -> None:
-    known, changed = (Terms({}, {"synthesis": [CaseTerms("c", sha256, None)]}, {}, "") for sha256 in "ab")
-    assert found(known, known) == []
-    asks = asking("synthesis", user="1")
-    for one, other in ((known, changed), (known, asks), (asks, known)):
-        assert ("synthesis", "c", "", "changed") in found(one, other)

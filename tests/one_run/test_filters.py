@@ -16,6 +16,7 @@ from tests.support.git import commit_here
 from tests.support.judged_run import waive
 from tests.support.reports import scorecard
 from tests.support.synthesis import RUN
+from tests.support.weakening import DEFAULTS
 
 BAD = "You should stop. You must calm down."
 GROUPS = {"a": ["grief"], "b": ["grief", "slow"], "c": ["work"]}
@@ -188,11 +189,9 @@ def test_cases_that_are_left_out_are_not_removed(safe_gate: SafeGate, base: str)
 
 
 @pytest.mark.usefixtures("baseline")
-@pytest.mark.parametrize(("base", "on_weakened"), [("main", "fail"), ("before.json", "warn")])
-def test_a_change_that_adds_a_filter_makes_the_gate_weaker(safe_gate: SafeGate, base: str, on_weakened: str) -> None:
+def test_a_change_that_adds_a_filter_makes_the_gate_weaker(safe_gate: SafeGate) -> None:
     Path("safe-gate.config.json").write_text('{"tag": ["grief", "!slow"]}', "utf-8")
-    ran = safe_gate(*RUN, "--baseline", base, "--on-weakened", on_weakened)
-    assert ran.code == int(on_weakened == "fail")
+    assert safe_gate(*RUN, "--baseline", "main", "--on-weakened", "fail").code == 1
     found = [(one["kind"], one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]]
     assert found == [("setting", "tag", "", "looser")]
     assert report()["comparison"]["synthesis"]["cases"]["removed"] == []
@@ -247,7 +246,7 @@ OTHERS = [("x", "y"), ("!x", "!y"), ("x !y", "y")]
 
 @pytest.mark.parametrize(("before", "after"), MORE + OTHERS)
 def test_a_filter_that_leaves_out_more_is_weaker(before: str, after: str) -> None:
-    base, head = (Terms({"tag": one.split()}, {}, {}, "") for one in (before, after))
+    base, head = (Terms(DEFAULTS | {"tag": one.split()}, {}, {}) for one in (before, after))
     for pair, expected in (((base, head), True), ((head, base), (before, after) in OTHERS)):
         assert [(one.id, one.field, one.what) for one in weakenings(*pair)] == [("tag", "", "looser")] * expected
 

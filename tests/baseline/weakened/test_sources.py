@@ -21,33 +21,17 @@ def repository() -> None:
     git("init", "--quiet")
 
 
-def test_a_report_as_baseline_gives_limits_and_digests(safe_gate: SafeGate, base: str) -> None:
-    assert safe_gate("run", "--report-dir", "old").code == 0
-    weaken(thresholds={"CR": {"pass": 0.7}}, strictAH=True, weights={"AC": 2})
-    ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-missing", "cases")
-    assert ran.code == 0
-    assert section() == [
-        LOOSER,
-        ("setting", "thresholds", "CR.pass", "looser"),
-        ("setting", "weights", "AC", "changed"),
-        ("setting", "allow-missing", "cases", "added"),
-        ("setting", "protect", "<b>@octo | x", "dropped"),
-        ("rule", "", "", "changed"),
-        ("safe_v0", "s", "", "changed"),
-        ("synthesis", "</code> @octo | b", "", "dropped"),
-    ]
-    assert "(a report shows only limits and digests)" in ran.out
-    assert "│ rule           │ all" in ran.out
-
-
-def test_the_events_base_commit_shows_more_than_a_report(safe_gate: SafeGate, base: str, against: Against) -> None:
+def test_the_base_commit_shows_what_a_report_as_baseline_does_not(
+    safe_gate: SafeGate, base: str, against: Against
+) -> None:
     assert safe_gate("run", "--report-dir", "old").code == 0
     weaken()
     run = ("run", "--baseline", "old/safe-gate.json", "--allow-missing", "cases")
-    for commit_, is_partial in ((base, False), ("1" * 40, True)):  # which nobody has
-        against(commit_)
-        assert safe_gate(*run).code == 0
-        assert (section() == WEAKENED, report()["weakened"]["partial"]) == (not is_partial, is_partial)
+    assert (safe_gate(*run).code, report().get("weakened")) == (0, None)
+    against(base)
+    assert weakened(safe_gate(*run)) == (0, WEAKENED)
+    against("1" * 40)  # which nobody has
+    assert (safe_gate(*run).code, report()["weakened"]["against"]) == (0, None)
     refused(safe_gate(*run, "--on-weakened", "fail"), "base: ")
 
 
@@ -157,18 +141,6 @@ def test_a_base_that_wants_its_terms_known_is_heard_by_either_name_of_its_config
     Path(name).unlink()
     configure(config)
     assert safe_gate("run").code == code
-
-
-def test_a_waiver_that_the_baselines_report_knows_is_not_added(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", assistant="You should rest."))
-    waiver = {"id": "a", "check": "agency_language", "reason": "r", "owner": "o", "expires": "2099-01-01"}
-    run = ("run", "--synthesis-cases", "c.jsonl")
-    configure({"waivers": [waiver]}, "safe-gate.waivers.json")
-    assert safe_gate(*run, "--report-dir", "old").code in (0, 1)
-    assert "weakens the gate" not in safe_gate(*run, "--baseline", "old/safe-gate.json").out
-    configure({"waivers": [waiver | {"expires": "2099-01-02"}]}, "safe-gate.waivers.json")
-    safe_gate(*run, "--baseline", "old/safe-gate.json")
-    assert section() == [("waiver", "a", "agency_language", "looser")]
 
 
 def test_a_missing_base_commit_is_reported(safe_gate: SafeGate, base: str, in_actions: InActions) -> None:

@@ -149,8 +149,6 @@ def test_another_model_or_threshold_is_another_rule(safe_gate: SafeGate, model: 
     safe_gate(*RUN, "--safe-match", "semantic:0.001", "--baseline", "old/safe-gate.json")
     new = report()["safe_v0"]["policy"]
     assert {name for name in old["model"] if old["model"][name] != new["model"][name]} == {"model.safetensors"}
-    weakened = [(one["id"], one["what"]) for one in report()["weakened"]["findings"]]
-    assert ("safe-match", "changed") in weakened
 
 
 @pytest.mark.parametrize("lacks", ["package", "weights", "archive"])
