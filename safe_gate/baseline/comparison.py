@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline, RunSides, Snapshots, refuse_narrower_filter
-from safe_gate.core.case import Documents, turned
+from safe_gate.core.case import Documents
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import quote, suggestion
@@ -76,7 +76,7 @@ def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun |
     now = {name: one.texts for name, one in scores.measured.items()}
     if past is None or found is None or texts_of != "all":
         return Recorded(now)
-    texts = _baseline_texts(past, found, scores.parts)
+    texts = _baseline_texts(past, found)
     return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)))
 
 
@@ -149,12 +149,12 @@ def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
     for evaluator, part in parts_of(parts):
         terms = found.setdefault(evaluator.name, [])
         for result in results_of(part):
-            outcome, file = evaluator.compare.outcome(result), result.place.path
+            file = result.place.path
             if isinstance(evaluator.input, Documents):
                 beside = disk.display_path(case_files.outputs_beside(Path(file)))
                 file = beside if beside in paths else file
             reply = result.digests.get("reply", result.digests["output"])
-            terms.append(CaseTerms(result.id, {}, file=file, talk=outcome.talk, reply=reply))
+            terms.append(CaseTerms(result.id, {}, file=file, reply=reply))
     return found
 
 
@@ -287,17 +287,15 @@ def compare_to(
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 
-def _baseline_texts(past: BaselineRun, compared: Comparison, head: Parts) -> dict[tuple[str, str], JsonObject]:
-    """Return a commit's texts of the changed cases in both runs, by evaluator and the head's id. A report has none."""
+def _baseline_texts(past: BaselineRun, compared: Comparison) -> dict[tuple[str, str], JsonObject]:
+    """Return a commit's texts of the changed cases in both runs, by evaluator and id. A report has none."""
     texts: dict[tuple[str, str], JsonObject] = {}
     for evaluator, part in parts_of(compared.parts):
         one = past.scores.measured.get(evaluator.name) if past.scores else None
         changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
-        before, after = past.old.parts[evaluator.name], head[evaluator.name]
-        turns = turned((result.id for result in results_of(before)), outcomes_of(evaluator.name, after))
         for result, recorded in zip(one.results, one.texts, strict=True) if one and changed else ():
-            if (id_ := turns.get(result.id, result.id)) in changed:
-                texts[evaluator.name, id_] = recorded
+            if result.id in changed:
+                texts[evaluator.name, result.id] = recorded
     return texts
 
 

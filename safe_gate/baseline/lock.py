@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from safe_gate.baseline.comparison import BaselineRun
 from safe_gate.baseline.source import Baseline, RunSides
-from safe_gate.core.case import turned
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import weakening
 from safe_gate.inputs import checked, disk, globs
@@ -199,8 +198,7 @@ def _files_with_base_outputs(base: weakening.Cases, scores: Scores) -> Mapping[s
     found, name_of = dict[str, bool](), cache(spelled)
     for name, cases in scores.case_terms.items():
         if name not in scores.left_out:
-            turns = turned((one.id for one in base.get(name, ())), cases)
-            before = {turns.get(one.id, one.id): one.reply for one in base.get(name, ())}
+            before = {one.id: one.reply for one in base.get(name, ())}
             for one in cases:
                 if one.id in before:
                     file = name_of(one.file)

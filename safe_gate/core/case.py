@@ -331,27 +331,3 @@ def selects(tag: Iterable[str], groups: Iterable[str]) -> bool:
     """
     wanted, unwanted = wanted_and_unwanted(tag)
     return (not wanted or not wanted.isdisjoint(groups)) and unwanted.isdisjoint(groups)
-
-
-class MaybeTurn(Protocol):
-    """A case that may be a turn of a conversation."""
-
-    @property
-    def id(self) -> str:
-        """Its id."""
-
-    @property
-    def talk(self) -> str:
-        """The id of its conversation, "" for another case."""
-
-
-def turned(before: Iterable[str], now: Iterable[MaybeTurn]) -> dict[str, str]:
-    """Return which of the cases before are conversations whose turns are judged now, each with its last turn's id.
-
-    >>> from types import SimpleNamespace as Turn
-    >>> turned(["talk", "a"], [Turn(id="talk@1", talk="talk"), Turn(id="talk@3", talk="talk")])
-    {'talk': 'talk@3'}
-    """
-    turns = {one.id: one.talk for one in now if one.talk}
-    known = {*before} if turns else ()
-    return {talk: turn for turn, talk in turns.items() if talk in known and turn not in known}

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from safe_gate.core import stats
-from safe_gate.core.case import selects, turned
+from safe_gate.core.case import selects
 from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.figures import fixed, format_distinct, plural
 from safe_gate.core.jsontext import digest
@@ -215,9 +215,6 @@ def _compared(
     )
     after = {one.id: one for one in outcomes_of(name, head.parts[name])}
     then = {one.id: one for one in outcomes_of(name, by_base)}
-    for found in (before, rescored, then):
-        for case_id, turn in turned(found, after.values()).items():
-            found[turn] = found.pop(case_id)
     triples = []
     judges: dict[tuple[str, str, str], list[bool]] = {}
     for case_id in sorted(before.keys() & after.keys()):

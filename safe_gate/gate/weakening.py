@@ -14,7 +14,7 @@ from dataclasses import replace
 from enum import StrEnum
 from typing import Any, NamedTuple
 
-from safe_gate.core.case import Case, PackFact, Way, leaves_out_more, selects, turned, wanted_and_unwanted
+from safe_gate.core.case import Case, PackFact, Way, leaves_out_more, selects, wanted_and_unwanted
 from safe_gate.core.evaluator import Count, Evaluator
 from safe_gate.core.setting import ALL_ENTRIES
 from safe_gate.evaluators.registry import EVALUATORS
@@ -38,24 +38,21 @@ class CaseTerms(NamedTuple):
 
     The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
     A report does not have them. `judges` are those of recorded verdicts, by check, and `file` is where its output
-    stands. `talk` is as in `Outcome`. `reply` is the digest of its output without outer white space, if its evaluator
-    has one.
+    stands. `reply` is the digest of its output without outer white space, if its evaluator has one.
     """
 
     id: str
     asks: JsonObject
     judges: Mapping[str, str] = {}
     file: str = ""
-    talk: str = ""
     reply: str = ""
 
     @classmethod
     def of(cls, case: Case) -> CaseTerms:
         """Return the terms of a case."""
         asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
-        talk = next((one for one in case.ids if one != case.id), "")
         digests = case.digests()
-        return cls(case.id, asks, case.judges(), case.recording, talk, digests.get("reply", digests["output"]))
+        return cls(case.id, asks, case.judges(), case.recording, digests.get("reply", digests["output"]))
 
 
 Cases = Mapping[str, Sequence[CaseTerms]]
@@ -80,9 +77,9 @@ def moves(base: Cases, head: Cases) -> Mapping[str, Set[str]]:
     found = defaultdict[str, set[str]](set)
     for name, cases in base.items():
         now = head.get(name, ())
-        files, turns = {one.id: one.file for one in now}, turned((one.id for one in cases), now)
+        files = {one.id: one.file for one in now}
         for one in cases:
-            if file := files.get(turns.get(one.id, one.id)):
+            if file := files.get(one.id):
                 found[one.file].add(file)
     return found
 
@@ -250,14 +247,6 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
 
 def _waivers(base: Terms, head: Terms) -> Iterator[Weakening]:
     before, after = ({Waivable.of(one): one.expires for one in terms.waivers} for terms in (base, head))
-    for name, evaluator in EVALUATORS.items() if before else ():
-        kind, cases = evaluator.present.measure_noun, base.cases.get(name, ())
-        turns = turned((one.id for one in cases), head.cases.get(name, ()))
-        before |= {
-            one._replace(case_id=turns[one.case_id]): until
-            for one, until in before.items()
-            if one.kind == kind and one.case_id in turns
-        }
     for waived, until in sorted(after.items()):
         earlier = before.get(waived)
         if earlier is None or until > earlier:
@@ -280,9 +269,8 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
         compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name, ())
         judges = set[tuple[str, str, str]]()
         places = {one.id: place for place, one in enumerate(now)}  # they may be too many to hold
-        turns = turned((one.id for one in base.cases.get(name, ())), now)
         for before in base.cases.get(name, ()):
-            place = places.get(turns.get(before.id, before.id))
+            place = places.get(before.id)
             if place is None:
                 found.append(Weakening(name, before.id, "", What.DROPPED))
             elif before != (after := now[place]) or are_other:

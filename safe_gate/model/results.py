@@ -91,7 +91,7 @@ class Outcome(NamedTuple):
     `violations`: forbidden terms found. `groups` are the tags or the archetype by which a case can be protected.
     `cluster` names the cases that change together, "" for none. `case` and `output` are digests. `is_meant_to_fail` is
     true for a negative example. `judges` are those of recorded verdicts, by the names of their checks. A case that
-    `has_no_reply` does not pass. `talk` is the id of the conversation that a turn is of, "" for another case.
+    `has_no_reply` does not pass.
     """
 
     id: str
@@ -107,7 +107,6 @@ class Outcome(NamedTuple):
     is_meant_to_fail: bool = False
     judges: Mapping[str, str] = MappingProxyType({})
     has_no_reply: bool = False
-    talk: str = ""
 
     def newly_fails(self, before: Outcome) -> bool:
         """Return whether the case fails and did not `before`: it passed, or had no reply and now has one."""

@@ -508,20 +508,6 @@ def test_outputs_that_move_to_another_file_drop_the_sources_of_theirs(safe_gate:
 
 
 @pytest.mark.usefixtures("locked")
-def test_a_conversation_whose_turns_are_all_judged_keeps_what_it_was_recorded_from(safe_gate: SafeGate) -> None:
-    write_cases(Path(CASES), talk("talk", "Hi.", GOOD, "I failed my exam.", GOOD))
-    safe_gate("lock")
-    before = commit_here()
-    Path(CASES).rename("evals/b.jsonl")
-    add(PROMPT)
-    settings = {"synthesis-cases": ["evals/b.jsonl"], "turns": "all"}
-    configure(SETTINGS | settings | {"recordings": {"evals/b.jsonl": SETTINGS["recordings"][CASES]}})
-    safe_gate("lock", "--model", "m-1")
-    assert stale(safe_gate, "--baseline", before, "--min-synthesis-pass-rate", "0") == UNCHANGED
-    assert dropped(safe_gate, before) == []
-
-
-@pytest.mark.usefixtures("locked")
 def test_cases_that_move_out_of_their_recording_drop_its_sources(safe_gate: SafeGate) -> None:
     Path("evals/b.jsonl").unlink()
     write_cases(Path(CASES), turn("a"), turn("b"))

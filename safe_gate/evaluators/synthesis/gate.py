@@ -230,7 +230,6 @@ def outcome(case: Result) -> Outcome:
     a whole, and its checks are no metrics. A check that is not applicable counts as passed, as in the specification.
     """
     as_expected, checks = case.is_as_expected and not case.no_reply, {} if case.is_negative_example else case.checks
-    talk = case.id if case.message is None else case.id.removesuffix(f"@{case.message}")
     return Outcome(
         id=case.id,
         passed=as_expected,
@@ -245,7 +244,6 @@ def outcome(case: Result) -> Outcome:
         judges={name: verdict.by for name, verdict in case.judged.items()},
         is_meant_to_fail=case.is_negative_example,
         has_no_reply=bool(case.no_reply),
-        talk=talk if talk != case.id else "",
     )
 
 

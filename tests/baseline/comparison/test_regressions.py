@@ -204,75 +204,14 @@ def test_what_moves_from_the_settings_into_the_cases_is_no_regression_of_the_out
     assert (done.code, "1 newly failing, 0 fixed, 6 still failing" in done.out) == (1, True), done.log
 
 
-@pytest.mark.parametrize("how", ["config", "case", "rules too"])
-@pytest.mark.parametrize("kind", ["report", "commit"])
-def test_the_last_turn_is_the_case_that_a_conversation_was(safe_gate: SafeGate, kind: str, how: str) -> None:
-    case = talk("talk", "I failed my exam.", GOOD, "It was the last one. I feel awful.", GOOD)
-    write_cases(Path("c.jsonl"), case)
+def test_a_conversation_whose_turns_are_all_judged_from_now_on_is_gone(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("talk", "Hi.", GOOD, "I failed my exam.", GOOD))
     Path("safe.config.json").write_text("{}", "utf-8")
-    run = ("run", *TURNS, "--protect", "talk", *STRICT, "--min-synthesis-pass-rate", "0")
-    assert safe_gate(*run, "--report-dir", "old").code == 0
-    base = commit()
-    configure({} if how == "case" else {"turns": "all", "context": 1 + (how == "rules too")})
-    case |= {"turns": "all"} if how == "case" else {}
-    write_cases(Path("c.jsonl"), case)
-    compare = (*run, "--baseline", "old/safe-gate.json" if kind == "report" else base)
-    done = safe_gate(*compare)
-    assert (done.code, report()["weakened"]["findings"]) == (0, []), done.log
-    cases = report()["comparison"]["synthesis"]["cases"]
-    assert (cases["both"], cases["removed"], cases["added"]) == (1, [], [{"id": "talk@1", "passed": True}])
-    case["messages"][3]["content"] = BAD
-    write_cases(Path("c.jsonl"), case)
-    assert safe_gate(*compare).code == 1
-    assert broken(report()) >= {("protect", "synthesis"), ("max-regressions", "synthesis")}
-    (change,) = report()["comparison"]["synthesis"]["changes"]
-    assert (change["id"], change["change"], change["before"]["id"]) == ("talk@3", "newly failing", "talk")
-    if kind == "commit":
-        safe_gate(*compare, "--reports", "html", "--report-dir", "page")
-        assert '"old": {"messages[3]": ' in Path("page/safe-gate.html").read_text("utf-8")
-
-
-def test_a_turn_may_take_the_id_of_a_case_that_the_base_had(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), case := talk("talk", "Hi.", GOOD, "I failed my exam.", GOOD), turn("talk@1"))
-    Path("safe.config.json").write_text("{}", "utf-8")
-    base = commit()
-    configure({"turns": "all", "context": 2})
-    write_cases(Path("c.jsonl"), case)
-    assert safe_gate("run", *TURNS, "--baseline", base).code == 0
-    cases = report()["comparison"]["synthesis"]["cases"]
-    assert (cases["both"], cases["removed"], cases["added"]) == (2, [], [])
-
-
-@pytest.mark.parametrize("kind", ["report", "commit"])
-def test_a_case_is_no_turn_by_its_id_alone(safe_gate: SafeGate, kind: str) -> None:
-    write_cases(Path("c.jsonl"), turn("a"), turn("b"), turn("c"))
-    Path("safe.config.json").write_text("{}", "utf-8")
-    run = ("run", *TURNS, *STRICT)
-    safe_gate(*run, "--report-dir", "old")
-    base = commit()
-    write_cases(Path("c.jsonl"), turn("a@2"), turn("b@None"), turn("c"))
-    assert safe_gate(*run, "--baseline", "old/safe-gate.json" if kind == "report" else base).code == 1
-    assert [one["id"] for one in report()["comparison"]["synthesis"]["cases"]["removed"]] == ["a", "b"]
-    assert [(one["id"], one["what"]) for one in report()["weakened"]["findings"]] == [
-        ("a", "dropped"),
-        ("b", "dropped"),
-    ]
-
-
-def test_a_waived_conversation_may_have_all_its_turns_judged(safe_gate: SafeGate) -> None:
-    def waive(id_: str) -> None:
-        waived = {"id": id_, "check": "unverifiable_reassurance", "reason": "r", "owner": "o", "expires": "2026-12-01"}
-        configure({"waivers": [waived]}, "safe-gate.waivers.json")
-
-    write_cases(Path("c.jsonl"), talk("talk", "Hi.", GOOD, "I failed my exam.", BAD))
-    Path("safe.config.json").write_text("{}", "utf-8")
-    waive("talk")
     base = commit()
     configure({"turns": "all"})
-    for waived, found in (("talk@3", []), ("talk@1", [("talk@1", "added")])):
-        waive(waived)
-        safe_gate("run", *TURNS, "--baseline", base)
-        assert [(one["id"], one["what"]) for one in report()["weakened"]["findings"]] == found
+    assert safe_gate("run", *TURNS, "--baseline", base).code == 1
+    assert broken(report()) == {("no-removed-cases", "synthesis")}
+    assert [(one["id"], one["what"]) for one in report()["weakened"]["findings"]] == [("talk", "dropped")]
 
 
 def test_a_negative_example_that_passes_is_named_as_one(safe_gate: SafeGate) -> None:

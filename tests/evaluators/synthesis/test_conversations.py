@@ -352,7 +352,7 @@ ROW = [{"role": "user", "content": TOLD}, {"role": "assistant", "content": AWAY}
         (SINGLE, talk("a", messages=ROW, turns="last"), "all", {("a", "unjudged replies", "looser")}),
         (talk("a", messages=ROW), talk("a", messages=[*ROW, REPLIED]), "last", {("a", "unjudged replies", "looser")}),
         (talk("a", messages=[*ROW, REPLIED]), talk("a", messages=ROW), "last", set()),
-        (talk("a", messages=ROW), talk("a", messages=ROW, turns="all"), "last", set()),
+        (talk("a", messages=ROW), talk("a", messages=ROW, turns="all"), "last", {("a", "", "dropped")}),
         (SINGLE, talk("a", TOLD, GOOD), "last", set()),
         (SINGLE, talk("a", TOLD, AWAY, TOLD, GOOD), "last", {("a", "before", "changed")}),
         (SINGLE, talk("a", TOLD, GOOD, system="Be rude."), "last", {("a", "before", "changed")}),
