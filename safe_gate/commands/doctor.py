@@ -11,20 +11,11 @@ from typing import NoReturn
 
 from safe_gate import addons, reporting
 from safe_gate.baseline import source
-from safe_gate.baseline.lock import (
-    age,
-    as_they_are,
-    commit_time,
-    find_sources,
-    lock_path,
-    lock_rule,
-    name_patterns,
-    read_lock,
-)
+from safe_gate.baseline.lock import as_they_are, commit_time, find_sources, lock_rule, read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options, switch, texts
 from safe_gate.core.case import Lines
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.figures import first_few, plural
+from safe_gate.core.figures import plural
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import rules
@@ -32,7 +23,7 @@ from safe_gate.github import HAND_OVER, Effects, commit_of, preview, publishing
 from safe_gate.github.preview import Facts
 from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.model.problems import CannotJudge, Code, Problem
-from safe_gate.model.report import Fault, Findings, Stale, Waiver
+from safe_gate.model.report import Findings, Waiver
 from safe_gate.model.results import Table, Untrusted, Words
 from safe_gate.render import console
 from safe_gate.scoring import measure, sides
@@ -176,38 +167,19 @@ def _would_read(options: Settings, effects: Effects) -> tuple[Facts, list[Proble
 
 
 def _recordings(options: Settings, effects: Effects) -> Iterator[tuple[str, Words]]:
-    """Yield what a run would compare with the lock. Raises CannotJudge for what cannot be read."""
+    """Yield how many recordings a run would compare with the lock. Raises CannotJudge as the run would."""
     asked = lock_rule(options)
     if not options.recordings or options.stale_recordings == "off":
         return
     lock, found = read_lock(options.config), find_sources(options)
-    entries = lock.recordings if lock else {}
-    unlocked = [path for path in found if path not in entries]
-    gone = [path for path in found if not disk.exists(Path(path))]
-    lacking = f"{plural(len(unlocked), 'has', 'have')} no entry in {lock_path(options.config)}; "
-    lacking += f"record what is missing, then {rules.RUN_LOCK}" if gone else rules.RUN_LOCK
-    now = as_they_are(found) if lock or asked else {}  # which raises what a run would
-    judged_at, stale = None, list[Stale]()
-    try:
-        judged_at = commit_time(options.max_age, partial(_opened, options, effects))
-    except _NotAsked:
-        yield "max-age", "not compared: the commit is not in the clone; a run would ask GitHub for its time"
-    for path, entry in ((path, entries[path]) for path in now if path in entries):
-        stale += rules.stale(path, now[path], entry, None, is_same=False)
-        if judged_at and options.max_age is not None and (days := age(entry, judged_at)) > options.max_age:
-            stale.append(Stale(path, Fault.TOO_OLD, days=days))
-    number = len({*(one.recording for one in stale), *(path for path, one in found.items() if one.unmatched)})
-    state = lacking if unlocked else f"{number} stale" if number else "all locked"
-    yield "recordings", Untrusted(f"{len(found)} named, {state}")
-    for one in stale:
-        files = "".join(map(_text, first_few(one.files, len(one.files))))
-        changed = f"; changed: {files}" if files else ""
-        yield "recordings", Untrusted(f"{one.recording} {one.fault}; {rules.ADVICE[one.fault]}{changed}")
-    for path in gone:
-        yield "recordings", Untrusted(f"no file is {path}; record it, or correct its name")
-    for path, sources in found.items():
-        if names := ", ".join(name_patterns(sources.unmatched)):
-            yield "recordings", Untrusted(f"no file matches {names}, of {path}")
+    locked = found.keys() & lock.recordings.keys() if lock else ()
+    if lock or asked:
+        as_they_are(found)
+        try:
+            commit_time(options.max_age, partial(_opened, options, effects))
+        except _NotAsked:
+            yield "max-age", "not compared: the commit is not in the clone; a run would ask GitHub for its time"
+    yield "recordings", f"{len(found)} named, {len(locked)} locked"
 
 
 def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
