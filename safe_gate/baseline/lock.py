@@ -103,7 +103,7 @@ _IF_MISSING = "record it, or correct its name in the config file"
 def as_they_are(
     sources: Mapping[str, Sources], model: str = "", at: str = "", if_missing: str = _IF_MISSING
 ) -> dict[str, Locked]:
-    """Return recordings as they are, each with its sources, by their paths as `spelled`.
+    """Return recordings as they are, each with its sources, by their paths as `spelled`; a missing one has no SHA-256.
 
     Raises CannotJudge for a file that cannot be read; `if_missing` says what to do if a recording is not there.
     """
@@ -113,13 +113,9 @@ def as_they_are(
             own = disk.sha256(Path(recording), if_missing)
         except CannotJudge as error:
             raise CannotJudge(*(replace(problem, field="recordings") for problem in error.problems)) from error
-        found[recording] = Locked(own, model, at, {spelled(path): digest(path) for path in sorted(one.files)})
+        there = {spelled(path): digest(path) for path in sorted(one.files)}
+        found[recording] = Locked(own, model, at, dict.fromkeys(one.unmatched, "") | there)
     return found
-
-
-def name_patterns(problems: Mapping[str, Problem]) -> tuple[str, ...]:
-    """Return patterns as reports name them, each with its place."""
-    return tuple(f"{pattern} ({one.place.path}:{one.place.line})" for pattern, one in problems.items())
 
 
 def lock_rule(options: Settings) -> str:
@@ -156,8 +152,6 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
         entry = lock.recordings.get(path) if lock else None
         origins = {spelled(file) for file, files in moved.items() if path in map(spelled, files)}
         was = gate_rules.entry_before(path, entry, before, origins) if entry and before else None
-        if unmatched := sources[path].unmatched:
-            stale.append(Stale(path, Fault.NO_SUCH_SOURCE, name_patterns(unmatched)))
         stale += gate_rules.stale(path, now, entry, was, is_same=has_base_outputs.get(path, False))
         if entry and judged_at and options.max_age is not None:
             days = age(entry, judged_at)

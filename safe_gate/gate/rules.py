@@ -221,8 +221,7 @@ STALE_RECORDINGS = "stale-recordings"
 
 RUN_LOCK = "run safe-gate lock with this config"
 _AGAIN = f"record it again, then {RUN_LOCK}"
-ADVICE = {
-    Fault.NO_SUCH_SOURCE: "correct recordings in the config file",
+_ADVICE = {
     Fault.NOT_LOCKED: f"{RUN_LOCK} when it is recorded",
     Fault.SOURCES_CHANGED: _AGAIN,
     Fault.NOT_RENEWED: f"{RUN_LOCK} when it is recorded",
@@ -250,7 +249,7 @@ def entry_before(path: str, entry: Locked, base: Lock, origins: Collection[str])
 def stale(path: str, now: Locked, entry: Locked | None, before: Locked | None, *, is_same: bool) -> Iterator[Stale]:
     """Yield why a recording is stale, nothing if it is not.
 
-    `now` is the recording as it is, with the sources that are there; `entry` is what the lock says of it, `before` what
+    `now` is the recording as it is, with its sources; `entry` is what the lock says of it, `before` what
     the lock of the base commit says. It `is_same` if its cases have the base's outputs.
     """
     if entry is None:
@@ -280,8 +279,7 @@ def _recordings_hold(found: Recordings) -> Iterator[RuleOutcome]:
     warns = found.on_stale == "warn"
     for one in found.stale:
         allowed = f", {plural(one.days, 'day')}; at most {found.max_age}" if one.days else ""
-        few = plural(len(one.files), "pattern matches no file", "patterns match no file")
-        what = few if one.fault is Fault.NO_SUCH_SOURCE else f"{plural(len(one.files), 'source')} changed"
+        what = f"; {plural(len(one.files), 'source')} changed" if one.files else ""
         yield RuleOutcome(
             STALE_RECORDINGS,
             "gate",
@@ -289,7 +287,7 @@ def _recordings_hold(found: Recordings) -> Iterator[RuleOutcome]:
             0,
             passed=warns,
             found=f"{one.fault}{allowed}",
-            detail=ADVICE[one.fault] + (f"; {what}" if one.files else ""),
+            detail=_ADVICE[one.fault] + what,
             group=one.recording,
             names=one.files,
             warns=warns,

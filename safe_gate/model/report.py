@@ -216,7 +216,6 @@ class Lock:
 class Fault(StrEnum):
     """Why a recording is stale, in the words of reports."""
 
-    NO_SUCH_SOURCE = "names sources that are not there"
     NOT_LOCKED = "has no entry in the lock"
     SOURCES_CHANGED = "is older than its sources"
     NOT_RENEWED = "changed without a new entry in the lock"
@@ -229,8 +228,6 @@ class Fault(StrEnum):
 @record
 class Stale:
     """A file of recordings that is stale, why, and the files that tell: its changed sources.
-
-    Where sources are not there, the files are the patterns that match none, each with its place in the config file.
 
     `days` is the age of one that is too old, in whole days at the judged commit's time.
     """
