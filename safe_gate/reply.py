@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import Any, Literal, get_args
 
 from safe_gate.core.case import OwnFile
@@ -245,7 +244,7 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
     settings = {"profile": profile, "default_checks": DEFAULT_CHECKS, "tags": None, "rules_off": (), "helplines": _ALL}
     files = list[OwnFile]()
     for name, text in named:
-        pack = checked.parse_document(text, Path(name), name, "rule-pack")
+        pack = checked.parse_document(text, name, "rule-pack")
         files.append(OwnFile(name, name, text.encode(), pack, checked.line_finder(text)))
     return rule_packs.from_recipe(rule_packs.recipe(settings, files))
 

@@ -247,7 +247,7 @@ def read_document(path: FilePath, kind: str) -> Any:
     name = display_path(path)
     if kind == "report":
         refuse_folder(path)
-    return parse_document(disk.read_text(path, name), path, name, kind)
+    return parse_document(disk.read_text(path, name), name, kind)
 
 
 def refuse_folder(path: FilePath) -> None:
@@ -257,15 +257,10 @@ def refuse_folder(path: FilePath) -> None:
         raise CannotJudge.at(display_path(path), words, Code.UNREADABLE_FILE)
 
 
-def parse_document(text: str, file: FilePath, name: str, kind: str) -> Any:
+def parse_document(text: str, name: str, kind: str) -> Any:
     """Return what the text of a file holds, which problems call `name`. Raises CannotJudge as `read_document` does."""
-    try:
-        content = disk.parse_json(text, name)
-    except CannotJudge:
-        with suppress(JsonError):  # of a file of lines, the first one says what it is
-            _refuse_other_kind(parse(text.partition("\n")[0]), file, name, kind)
-        raise
-    _refuse_other_kind(content, file, name, kind)
+    content = disk.parse_json(text, name)
+    refuse_other_kind(content, name, kind)
     if kind == "report" and ADDED and isinstance(content, dict):  # another installation may lack evaluators of this one
         for part in (one for one in (content, content.get("comparison")) if isinstance(one, dict)):
             part.update({one.name: part.get(one.name) for one in ADDED})
@@ -275,14 +270,20 @@ def parse_document(text: str, file: FilePath, name: str, kind: str) -> Any:
     return content
 
 
-def _refuse_other_kind(content: Any, file: FilePath, name: str, kind: str) -> None:
-    """Raise CannotJudge for what is not of a kind that `_WANTED` has."""
-    if kind in _WANTED and isinstance(content, dict):
-        other = kind_of_document(file, content)
-        if other == "config":
-            other = _kind_of_line(content) or other
-        if other != kind:
-            raise CannotJudge.at(name, f"is {_CALLED[other]}, not {_WANTED[kind]}")
+_MARKS = {
+    "report": ("a report of safe-gate run", "verdict"),
+    "rule-pack": ("a rule pack", "pack"),
+    "shard": ("a shard", "shard"),
+    **{form.kind: (_FILES[form.kind].file, form.cases) for form in _DOCUMENTS},
+}
+"""What files of a kind are called, and the field that others do not have."""
+
+
+def refuse_other_kind(content: Any, name: str, kind: str) -> None:
+    """Raise CannotJudge for an object without the field that tells its kind, so that no schema names all its fields."""
+    called, mark = _MARKS.get(kind, ("", ""))
+    if mark and isinstance(content, dict) and mark not in content:
+        raise CannotJudge.at(name, f"is not {called}: it has no field {mark}")
 
 
 def refuse_unknown(path: Path) -> None:
@@ -295,35 +296,6 @@ def refuse_unknown(path: Path) -> None:
         kinds = "cases, a batch, outputs, a config file, a rule pack, a report, a shard or waivers"
         convert = f"if another tool wrote it, convert it: safe-gate import {shlex.quote(name)} --out cases.jsonl"
         raise CannotJudge.at(name, f"has no field that says what it is; expected {kinds}; {convert}")
-
-
-def refuse_own_file(content: Any, file: FilePath, name: str, form: Documents) -> None:
-    """Raise CannotJudge for a file that is no document of cases, but one that safe-gate wrote or reads."""
-    has_cases = not isinstance(content, dict) or form.cases in content
-    if not has_cases and (other := kind_of_document(file, content)) not in (form.kind, "config"):
-        words = f"is {_CALLED[other]}, not {_FILES[form.kind].file}; name the files more narrowly"
-        raise CannotJudge.at(name, words)
-
-
-_WANTED = {
-    "report": "a report of safe-gate run; name a safe-gate.json",
-    "rule-pack": "a rule pack; expected an object with the fields pack and rules",
-    "shard": "a shard; expected a file written by safe-gate run --shard",
-    "waivers": "a file of waivers; expected an object with the field waivers, a list",
-}
-"""The expectations in problems of files of the wrong kind, by the kind that is expected."""
-
-_CALLED = {
-    "shard": "one shard of a run, which safe-gate merge reads",
-    "report": "the report of a run",
-    "publication": "what a run leaves for `publish`",
-    "rule-pack": "a rule pack",
-    "waivers": "a file of waivers",
-    "lock": "a recording lock",
-    "config": "another document",
-    **{kind.name: kind.file for one in EVALUATORS.values() for kind in one.input.kinds},
-    **{kind: f"the output of safe-gate {command}" for kind, command in ALONE.items()},
-}
 
 
 def line_finder(text: str, paths: Iterable[Sequence[str | int]] | None = None) -> LineOf:
@@ -351,7 +323,7 @@ def read_own_file(path: FilePath, kind: str) -> OwnFile:
     name = display_path(path)
     data = disk.read_bytes(path, name, disk.WRITTEN_BY_HAND)
     text = disk.decode(data.removeprefix(disk.BOM), name)
-    return OwnFile(name, path.name, data, parse_document(text, path, name, kind), line_finder(text))
+    return OwnFile(name, path.name, data, parse_document(text, name, kind), line_finder(text))
 
 
 def waivers_path(path: str, config: str) -> str:

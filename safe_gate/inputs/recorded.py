@@ -338,7 +338,7 @@ def _read_batch(
             if other := checked.wrong_kind_problem(name, form.kind, parse(text.lstrip().partition("\n")[0])):
                 raise CannotJudge(other)
         content = disk.parse_json(text, name)
-        checked.refuse_own_file(content, path, name, form)
+        checked.refuse_other_kind(content, name, form.kind)
     except CannotJudge as error:
         yield from error.problems
         return None

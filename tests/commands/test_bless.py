@@ -112,7 +112,7 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     fails("--baseline and --waivers exclude each other; leave one out", *to, "--waivers", *SIGNED)
     BASELINE.parent.mkdir()
     BASELINE.write_text("{}", "utf-8")
-    fails("evals/baseline.json: is another document, not a report", *to, *REASON)
+    fails("evals/baseline.json: is not a report of safe-gate run: it has no field verdict", *to, *REASON)
     assert BASELINE.read_text("utf-8") == "{}"
     BASELINE.unlink()
     BASELINE.mkdir()
@@ -265,9 +265,8 @@ def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate) ->
         WAIVERS.write_text(text, "utf-8")
         refused(safe_gate("bless", "--waivers", *SIGNED))
         assert WAIVERS.read_text("utf-8") == text
-    for file, kind in (REPORT, "the report of a run"), ("c.jsonl", "a file of Synthesis cases"):
-        ran = safe_gate("bless", "--waivers", file, *SIGNED)
-        assert refused(ran).startswith(f"{file}: is {kind}, not a file of waivers; expected an object with")
+    for file in (REPORT, "c.jsonl"):
+        refused(safe_gate("bless", "--waivers", file, *SIGNED), f"{file}:")
     assert read()["verdict"] == "fail"
 
 

@@ -149,7 +149,7 @@ def test_another_judge_is_a_change_of_the_rules(safe_gate: SafeGate, monkeypatch
     ("patterns", "words"),
     [
         (["nothing.json"], "nothing.json: matches no file"),
-        (["runs/1/safe-gate.json", "c.jsonl"], "c.jsonl: is a file of Synthesis cases, not a report of safe-gate run"),
+        (["runs/1/safe-gate.json", "c.jsonl"], "c.jsonl:2: is not valid JSON"),
         (["changed.json"], "its digests do not match its contents"),
     ],
 )

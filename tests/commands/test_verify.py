@@ -242,9 +242,8 @@ def test_what_cannot_be_recomputed_is_not_checked(safe_gate: SafeGate, made: dic
     ):
         made["provenance"]["policy"] = policy | changed
         refused(safe_gate("verify", write(signed(made), Path("r.json"))), words)
-    kinds = {"waivers": "a file of waivers", "test_cases": "a SAFE v0 batch", "runs": "another document"}
-    for key, what in kinds.items():
-        words = f"r.json: is {what}, not a report of safe-gate run; name a safe-gate.json\n"
+    for key in ("waivers", "test_cases", "runs"):
+        words = "r.json: is not a report of safe-gate run: it has no field verdict\n"
         refused(safe_gate("verify", write({key: []}, Path("r.json"))), words)
     for text in ("", "[]", "{", '{"tool": 1}', "null"):
         Path("r.json").write_text(text, "utf-8")

@@ -130,11 +130,8 @@ USAGE = [
         "run --rules-off nope --cases c.jsonl",
         "matches no rule and no pack; correct the setting, or list the rules: safe-",
     ),
-    (
-        "rules test c.jsonl",
-        "c.jsonl: is a file of Synthesis cases, not a rule pack; expected an object with the fields",
-    ),
-    ("verify c.jsonl", "c.jsonl: is a file of Synthesis cases, not a report of safe-gate run; name a safe-gate.json"),
+    ("rules test c.jsonl", "c.jsonl:2: is not valid JSON"),
+    ("verify c.jsonl", "c.jsonl:2: is not valid JSON"),
     ("score", "--batch: is not set"),
     ("eval", "--cases: is not set"),
     ("eval --cases nowhere*.jsonl", "nowhere*.jsonl: matches no file; correct the path or the pattern"),
@@ -212,10 +209,10 @@ INVALID = [
     ),
     ("x_batch_1.json", '{"min-pas-rate": 1}', ':1: min-pas-rate: is not a known field (did you mean "min-pass-rate"?)'),
     ("x_batch_1.json", '{"waivers": {}}', ":1: waivers: is an object of 0; expected a list of waivers"),
-    ("report.json", '{"schema_version": 1}', ":1: verdict: is missing"),
+    ("report.json", '{"schema_version": 1}', ": is not a report of safe-gate run: it has no field verdict"),
     ("safe.config.json", '{"thresholds": {"CR": {"pass": 0.2}}}', ":1: thresholds.CR.pass: is 0.2, below 0.5 (the"),
     ("pack.json", '{"pack": "a-learned", "learned": {}}', ":1: rules: is missing"),
-    ("pack.json", NAMELESS, ":1: pack: is missing"),
+    ("pack.json", NAMELESS, ": is not a rule pack: it has no field pack"),
 ]
 
 

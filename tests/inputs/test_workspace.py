@@ -66,7 +66,7 @@ def test_a_glob_that_matches_only_files_of_our_own_says_so(safe_gate: SafeGate) 
     refused(safe_gate("run", "--safe-batch", "reports/*.json"), f"reports/*.json: {words}")
     refused(safe_gate("score", "--batch", "reports/*"), f"reports/*: {words}")
     Path("reports/old.json").write_bytes(Path("reports/safe-gate.json").read_bytes())
-    words = "is the report of a run, not a SAFE v0 batch; name the files more narrowly"
+    words = "is not a SAFE v0 batch: it has no field test_cases"
     refused(safe_gate("run", "--safe-batch", "reports/*"), f"reports/old.json: {words}")
 
 

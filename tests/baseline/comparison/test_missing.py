@@ -57,7 +57,7 @@ def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Sa
         (made | {"provenance": undigested}, "provenance.digests: has no digests, so no run wrote it"),
         (signed(made | {"synthesis": part | {"results": [*results, results[0]]}}), "T-0: synthesis.results: has this case 2 times"),
         (made | {"generated_at": "2026-02-31T00:00:00Z"}, "generated_at: is 2026-02-31T00:00:00Z, which is not a time"),
-        ({"waivers": []}, "is a file of waivers, not a report"),
+        ({"waivers": []}, "is not a report of safe-gate run: it has no field verdict"),
         (uncounted, "synthesis: has counts that no run writes ("),
     ]  # fmt: skip
     for forged, words in forgeries:

@@ -53,14 +53,12 @@ def test_other_files_are_refused_as_reports(safe_gate: SafeGate, work: Path) -> 
     safe_gate("eval", "--cases", "chat.jsonl", "--out", "synthesis.json")
     for name, text in (("publication", '{"publication": 1}'), ("pack", '{"pack": "x"}'), ("broken", "{")):
         Path(f"{name}.json").write_text(text, "utf-8")
-    for name, words in {
-        "synthesis.json": "is the output of safe-gate eval, not a report",
-        "publication.json": "is what a run leaves for `publish`",
-        "pack.json": "is a rule pack",
-        "clinical/I25_batch_1.json": "is a SAFE v0 batch",
+    words = "is not a report of safe-gate run: it has no field verdict"
+    for name, said in {
+        **dict.fromkeys(("synthesis.json", "publication.json", "pack.json", "clinical/I25_batch_1.json"), words),
         "broken.json": "is not valid JSON",
     }.items():
-        assert refusal(open_(name)).startswith(f"{name}: {words}")
+        assert refusal(open_(name)).startswith(f"{name}: {said}")
 
 
 # --- a merge by GitHub -------------------------------------------------------------------------

@@ -31,8 +31,8 @@ def test_a_shard_that_is_missing_doubled_or_of_another_count_is_named(safe_gate:
 def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: Flags) -> None:
     safe_gate("run", *inputs)
     for files, words in (
-        (["reports/safe-gate.json"], "reports/safe-gate.json: is the report of a run, not a shard"),
-        (["c.jsonl"], "c.jsonl: is a file of Synthesis cases, not a shard; expected a file written by safe-gate run"),
+        (["reports/safe-gate.json"], "reports/safe-gate.json: is not a shard: it has no field shard"),
+        (["c.jsonl"], "c.jsonl:2: is not valid JSON"),
         (["none.json"], "none.json: matches no file"),
         ([], "shards: is not set, so there is nothing to merge"),
     ):

@@ -155,7 +155,7 @@ def test_no_command_takes_a_shard_for_a_report(safe_gate: SafeGate, inputs: tupl
         ("bless", name, "--waivers"),
         ("run", "--cases", "c.jsonl", "--baseline", name),
     ):
-        refused(safe_gate(*command), f"{name}: is one shard of a run, which safe-gate merge reads, not a report")
+        refused(safe_gate(*command), f"{name}: is not a report of safe-gate run: it has no field verdict")
 
 
 def test_every_shard_names_the_problems_of_the_whole_inputs(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
