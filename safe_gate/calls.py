@@ -14,7 +14,6 @@ from typing import Any
 
 from safe_gate import one_run, reporting
 from safe_gate.core import jsontext
-from safe_gate.core.case import Documents
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.gate.stored import read_report, report_json, streamed
@@ -145,8 +144,8 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
 
 def _in_files(plain: Mapping[str, Any], folder: Path, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
     """Yield settings by name, with values of cases and outputs as files in a folder. Problems get what is no JSON."""
-    documents = {one.input.setting: one.input.cases for one in EVALUATORS.values() if isinstance(one.input, Documents)}
-    outputs = {one.input.outputs for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+    documents = {one.input.setting: one.input.cases for one in EVALUATORS.values() if one.input.cases}
+    outputs = {one.input.outputs for one in EVALUATORS.values() if one.input.cases}
     for name, value in plain.items():
         entries = value if isinstance(value, list) else [value]
         values = [one for one in entries if isinstance(one, Mapping)]

@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline, RunSides, Snapshots, refuse_narrower_filter
-from safe_gate.core.case import Documents
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import quote, suggestion
@@ -150,7 +149,7 @@ def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
         terms = found.setdefault(evaluator.name, [])
         for result in results_of(part):
             file = result.place.path
-            if isinstance(evaluator.input, Documents):
+            if evaluator.input.cases:
                 beside = disk.display_path(case_files.outputs_beside(Path(file)))
                 file = beside if beside in paths else file
             reply = result.digests.get("reply", result.digests["output"])

@@ -24,7 +24,6 @@ from safe_gate.baseline.source import (
     is_needed_by_base,
     path_in_commit,
 )
-from safe_gate.core.case import Documents
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of
 from safe_gate.gate import weakening
 from safe_gate.gate.comparison import comparable
@@ -218,7 +217,7 @@ def _files_of(name: str, side: Snapshot) -> set[FilePath]:
 
     A folder of outputs stands for those of all batches. They lie in the working folder, whichever side names them.
     """
-    folders = {one.input.folder: one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+    folders = {one.input.folder: one.input.setting for one in EVALUATORS.values() if one.input.cases}
     setting = folders.get(name, name)
     return {
         disk.location(path)

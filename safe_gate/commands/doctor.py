@@ -13,7 +13,6 @@ from safe_gate import addons, reporting
 from safe_gate.baseline import source
 from safe_gate.baseline.lock import as_they_are, commit_time, find_sources, lock_rule, read_lock
 from safe_gate.commands._command import JSON, SHARD, Call, Command, complain, reporting_options, switch, texts
-from safe_gate.core.case import Lines
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.validate import quote, suggestion
@@ -229,7 +228,7 @@ def _unfit(options: Settings, effects: Effects) -> Iterator[Problem]:
         checks.append(lambda: source.refuse_comparison_with_itself(options.baseline))
     if options.mode == "merge":
         checks.append(lambda: addons.scale.shards.read_shards(options.shards))
-    elif options.scheduler and any(isinstance(one.input, Lines) for one in sides.evaluators_in_use(options)):
+    elif options.scheduler and any(not one.input.cases for one in sides.evaluators_in_use(options)):
         checks.append(lambda: addons.scale.cluster.check_scheduler(options.scheduler))
     for check in checks:
         try:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from safe_gate import addons
 from safe_gate.commands._command import JSON, Call, Command, texts
-from safe_gate.core.case import Documents
+from safe_gate.core.case import Input
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
@@ -83,7 +83,7 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
             found += error.problems
     for evaluator in EVALUATORS.values():
         form, rules = evaluator.input, evaluator.rule_files
-        if isinstance(form, Documents):
+        if form.cases:
             given, outputs = by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, [])
             yield from _joined(evaluator, form, given, outputs, options.value(form.outputs) if options else ())
             continue
@@ -146,7 +146,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
 
 
 def _joined(
-    evaluator: Evaluator, form: Documents, given: Sequence[str], outputs: Sequence[str], configured: Sequence[str]
+    evaluator: Evaluator, form: Input, given: Sequence[str], outputs: Sequence[str], configured: Sequence[str]
 ) -> Iterator[Problem | Mapping[str, int]]:
     """Yield what is in documents joined with their outputs, and in outputs whose documents are not given.
 

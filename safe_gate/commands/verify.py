@@ -17,7 +17,6 @@ from typing import Any
 
 from safe_gate import __version__, one_run
 from safe_gate.commands._command import Call, Command, complain, texts
-from safe_gate.core.case import Documents
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.setting import OFF, nested
 from safe_gate.evaluators import registry
@@ -215,6 +214,6 @@ def _inputs(report: Report) -> Iterator[tuple[str, tuple[str, ...]]]:
 
     for evaluator in EVALUATORS.values():
         form = evaluator.input
-        yield form.setting, paths(form.kind, ".json" if isinstance(form, Documents) else "")
-        if isinstance(form, Documents):
+        yield form.setting, paths(form.kind, ".json" if form.cases else "")
+        if form.cases:
             yield form.outputs, paths(form.outputs_kind)

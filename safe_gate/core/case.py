@@ -72,13 +72,18 @@ class Imports(NamedTuple):
     output: Mapping[str, bool] = MappingProxyType({})
 
 
-class Lines(NamedTuple):
-    """Files of lines or Parquet rows. Each is a JSON object: one case and its recorded output.
+class Input(NamedTuple):
+    """Files of cases. Each case is a JSON object with its recorded output.
 
-    `setting` is the option that names the files, `kind` the schema of a line, `plural` what the cases are called.
-    `kinds` describes the kind, and `id_key` is the key of the id. The texts under the keys `reads` are held to the
-    bound `bounds.text`; `read_as_one` yields others, each with its place, that share one bound. `case_filter` may leave
-    cases out. `imports` is what `import` writes, None for nothing.
+    They are lines or Parquet rows, one case each; or, with the key `cases`, JSON documents with several cases under it,
+    each with its `output`. Outputs may then instead be lines of the schema `outputs_kind` with the id of their case, in
+    files beside the documents or named by the option `outputs`. `folder` is the option for the folder that patterns of
+    documents start from. `faults` yields the problems of a document that fits its schema.
+
+    `setting` is the option that names the files, `kind` the schema of a line or document, `plural` what these are
+    called. `kinds` describes the kinds, and `id_key` is the key of the id. The texts under the keys `reads` are held to
+    the bound `bounds.text`; `read_as_one` yields others, each with its place, that share one bound. `case_filter` may
+    leave cases out. `imports` is what `import` writes, None for nothing.
     """
 
     setting: str
@@ -90,41 +95,16 @@ class Lines(NamedTuple):
     read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
     case_filter: CaseFilter | None = None
     imports: Imports | None = None
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """The options that say which files are read."""
-        return (self.setting,)
-
-
-class Documents(NamedTuple):
-    """JSON documents with several cases under `cases`, each with its recorded `output`.
-
-    Outputs may instead be lines with the id of their case, in files beside the documents or named by the option
-    `outputs`. `setting` is the option that names the documents. `folder` is the option for the folder that patterns
-    start from. `kind` and `outputs_kind` are the schemas, and `plural` is the word for the documents. `faults` yields
-    the problems of a document that fits its schema. The rest is as for `Lines`.
-    """
-
-    setting: str
-    kind: str
-    plural: str
-    cases: str
-    outputs: str
-    outputs_kind: str
-    folder: str
-    kinds: tuple[FileKind, ...] = ()
-    id_key: str = "id"
-    reads: tuple[str, ...] = ()
-    read_as_one: Callable[[JsonObject], Iterable[Sequence[tuple[str, Any]]]] = lambda _: ()
-    case_filter: CaseFilter | None = None
-    imports: Imports | None = None
+    cases: str = ""
+    outputs: str = ""
+    outputs_kind: str = ""
+    folder: str = ""
     faults: Callable[[JsonObject], Iterable[Fault]] = lambda _: ()
 
     @property
     def settings(self) -> tuple[str, ...]:
         """The options that say which files are read."""
-        return self.setting, self.outputs, self.folder
+        return (self.setting, self.outputs, self.folder) if self.cases else (self.setting,)
 
 
 class Way(Enum):

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 from safe_gate.core.case import (
     Case,
     CaseAt,
-    Documents,
     Grouping,
-    Lines,
+    Input,
     OwnFile,
     PartShape,
     RuleFiles,
@@ -67,7 +66,7 @@ class Evaluator(Protocol):
     settings: type[Group]
     """Its settings: a model with a field for each."""
 
-    input: Lines | Documents
+    input: Input
     """Its input files."""
 
     part: PartShape
@@ -106,13 +105,13 @@ class Evaluator(Protocol):
         """How its part is compared between two runs."""
 
     def faults(self, _value: JsonObject, /) -> Iterator[Fault]:
-        """Yield the problems of an object that fits its schema; of `Documents`, of a case with its `output`."""
+        """Yield the problems of an object that fits its schema; where it is in a document, with its `output`."""
         yield from ()
 
     def parse(self, value: JsonObject, at: CaseAt, settings: JsonObject, /) -> Iterator[Case]:
-        """Yield the cases of an object of `Lines` without faults, several if it holds several replies to judge.
+        """Yield the cases of an object without faults, several if it holds several replies to judge.
 
-        Of `Documents`, the object is a case with its `output`.
+        Where it is in a document, the object is a case with its `output`.
         """
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], /) -> str:

@@ -14,7 +14,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from safe_gate.core.case import Documents
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.setting import Group, settings_of
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
@@ -87,7 +86,7 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
     if "groups" in own:  # the field of `Settings` with the settings of evaluators
         yield "has the setting groups, which is taken"
     yield from (f"has input from the setting {one}, which its settings lack" for one in form.settings if one not in own)
-    kinds = [form.kind, form.outputs_kind] if isinstance(form, Documents) else [form.kind]
+    kinds = [form.kind, form.outputs_kind] if form.cases else [form.kind]
     named = {one.name for one in form.kinds}
     yield from (f"has no {one} among its kinds" for one in kinds if one not in named)
     yield from (f"has no schema {one.name}" for one in form.kinds if not one.schema)

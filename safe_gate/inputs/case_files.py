@@ -10,7 +10,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from safe_gate.core.case import Documents, OwnFile, PackFact
+from safe_gate.core.case import Input, OwnFile, PackFact
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.jsontext import digest
 from safe_gate.evaluators.registry import EVALUATORS
@@ -27,7 +27,7 @@ from safe_gate.settings import CONFIG_FILES, Settings
 def pattern_settings() -> Iterator[tuple[str, str]]:
     """Yield the options that hold file patterns, each with the suffix of the files that are expected."""
     for one in EVALUATORS.values():
-        if isinstance(one.input, Documents):
+        if one.input.cases:
             yield one.input.setting, ".json"
             yield one.input.outputs, ".jsonl"
         else:
@@ -56,7 +56,7 @@ def find_case_files(files: CaseFiles) -> MatchedFiles:
 
     Outputs without a document are a problem, except those of a glob if other outputs are named.
     """
-    if isinstance(files.evaluator.input, Documents):
+    if files.evaluator.input.cases:
         return _match_documents(files, files.evaluator.input)
     return globs.expand_patterns(files.patterns, root=files.root)
 
@@ -91,7 +91,7 @@ def batch_of(path: FilePath) -> FilePath:
     return path.with_name(f"{path.name.removesuffix(OUTPUTS)}.json")
 
 
-def _match_documents(files: CaseFiles, form: Documents) -> MatchedFiles:
+def _match_documents(files: CaseFiles, form: Input) -> MatchedFiles:
     """Return the documents (`*.json`, suffix optional) of patterns, and a problem for each pattern without files.
 
     Globs skip files that are not `*.json`, and our own: those whose names begin with `safe-gate.`, the config and the
@@ -114,7 +114,7 @@ def _match_documents(files: CaseFiles, form: Documents) -> MatchedFiles:
     return MatchedFiles(paths, problems, [path for path in skipped if disk.location(path) not in is_read])
 
 
-def _match_pattern(files: CaseFiles, form: Documents, own: Set[str], pattern: str) -> MatchedFiles:
+def _match_pattern(files: CaseFiles, form: Input, own: Set[str], pattern: str) -> MatchedFiles:
     """Return the documents and outputs that one pattern names; `own` are names of files of our own."""
     options, root = files.options, files.root
     folder, named = root / options.value(form.folder), str(Path(options.value(form.folder), pattern))
@@ -142,7 +142,7 @@ def input_paths(options: Settings) -> Iterator[Path]:
     waivers = checked.waivers_path(options.waivers, options.config)
     yield from map(Path, ("", *configs, waivers, options.baseline))
     yield from globs.expand_on_disk(options.shards)[0]
-    documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+    documented = {one.input.setting for one in EVALUATORS.values() if one.input.cases}
     for setting, _ in pattern_settings():
         paths = expand_setting(options, setting, options.value(setting)).paths
         beside = map(outputs_beside, paths) if setting in documented else ()

@@ -21,7 +21,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.case import Documents, LineOf, Lines, OwnFile
+from safe_gate.core.case import LineOf, OwnFile
 from safe_gate.core.jsontext import JsonError, TooManyValuesError, blank_comments, parse, places
 from safe_gate.core.validate import Fault, Schema, quote, suggestion
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, extend_schema
@@ -42,9 +42,9 @@ _FILES = {kind.name: kind for evaluator in EVALUATORS.values() for kind in evalu
 
 OWNERS = {kind.name: evaluator for evaluator in EVALUATORS.values() for kind in evaluator.input.kinds}
 
-_DOCUMENTS = [one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)]
+_DOCUMENTS = [one.input for one in EVALUATORS.values() if one.input.cases]
 
-OF_CASES = [one.input.kind for one in EVALUATORS.values() if isinstance(one.input, Lines)]
+OF_CASES = [one.input.kind for one in EVALUATORS.values() if not one.input.cases]
 
 _OPTIONS = {one.input.kind: one.input.setting for one in EVALUATORS.values()} | {
     form.outputs_kind: form.outputs for form in _DOCUMENTS

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from safe_gate import addons
-from safe_gate.core.case import Case, CaseAt, Documents
+from safe_gate.core.case import Case, CaseAt, Input
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.jsontext import JsonError, item_lines, parse
 from safe_gate.inputs import case_files, checked, disk, globs
@@ -62,7 +62,7 @@ def read_cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Proble
 
     `settings` are by the names of options, `cluster_key` and those the evaluator scores by.
     """
-    if isinstance(files.evaluator.input, Documents):
+    if files.evaluator.input.cases:
         yield from _read_documents(files, files.evaluator.input)
     else:
         yield from _read_lines(files, settings)
@@ -257,7 +257,7 @@ class Output(NamedTuple):
     place: Place
 
 
-def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Problem | InputFile | Skipped]:
+def _read_documents(files: CaseFiles, form: Input) -> Iterator[Case | Problem | InputFile | Skipped]:
     """Yield the cases of documents joined with their recorded outputs, problems and files.
 
     Outputs come from the files that options name, if any, else from `<stem>.outputs.jsonl` beside each batch, or
@@ -298,7 +298,7 @@ def _read_documents(files: CaseFiles, form: Documents) -> Iterator[Case | Proble
         yield from _unused_outputs(form.id_key, named, "no batch has")
 
 
-def check_outputs_alone(form: Documents, patterns: Sequence[str]) -> Iterator[Problem | InputFile | int]:
+def check_outputs_alone(form: Input, patterns: Sequence[str]) -> Iterator[Problem | InputFile | int]:
     """Yield the problems of recorded outputs without the documents that they belong to, then their number."""
     paths, problems = globs.expand_on_disk(patterns)
     yield from problems
@@ -323,7 +323,7 @@ class BatchFile(NamedTuple):
 
 
 def _read_batch(
-    files: CaseFiles, form: Documents, path: FilePath
+    files: CaseFiles, form: Input, path: FilePath
 ) -> Generator[Problem | InputFile, None, BatchFile | None]:
     """Yield the file and its problems, and return its batch if it has test cases. One case's fault hides no other."""
     bounds, name = files.options.bounds, disk.display_path(path)
@@ -362,7 +362,7 @@ def _read_batch(
 
 def _join_outputs(
     files: CaseFiles,
-    form: Documents,
+    form: Input,
     batch: BatchFile,
     recorded: dict[str, Output],
     seen: dict[str, Place],
@@ -389,7 +389,7 @@ def _join_outputs(
 
 
 def _with_output(
-    case: JsonObject, form: Documents, recorded: Output | None, place: Place, searched: Sequence[str]
+    case: JsonObject, form: Input, recorded: Output | None, place: Place, searched: Sequence[str]
 ) -> JsonObject | Problem | None:
     """Return a case with its one output, a problem if there is none or two, None if it was invalid."""
     if "output" not in case and recorded is None:
@@ -413,7 +413,7 @@ def _unused_outputs(id_key: str, recorded: Mapping[str, Output], nobody: str) ->
 
 
 def _read_outputs(
-    form: Documents, bounds: Bounds, paths: Iterable[FilePath], into: dict[str, Output]
+    form: Input, bounds: Bounds, paths: Iterable[FilePath], into: dict[str, Output]
 ) -> Generator[Problem | InputFile, None, bool]:
     """Read recorded outputs by their test_id. Yields their problems and files; returns whether all could be read."""
     are_read = True

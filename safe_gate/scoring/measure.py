@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, Literal, NamedTuple
 
 from safe_gate import addons
-from safe_gate.core.case import Case, Lines
+from safe_gate.core.case import Case
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import Sum
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
@@ -260,7 +260,7 @@ def measure_part(
     totals, most_groups = Sum(evaluator.totals((), by)), options.bounds.tags
     mapped: Mapped
     mapped, size = map, recorded.PART_LINES
-    if isinstance(evaluator.input, Lines):
+    if not evaluator.input.cases:
         mapped, size = _choose_mapper(options.scheduler, options.jobs)
 
     def parts() -> Iterator[tuple[Part, bool]]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.case import Case, Lines, selects
+from safe_gate.core.case import Case, selects
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
@@ -283,7 +283,7 @@ Other = Problem | InputFile | recorded.Skipped
 
 def read_file_parts(files: CaseFiles, size: int) -> Iterator[Part | Other]:
     """Yield an evaluator's cases in parts of about `size`, with problems and files."""
-    if isinstance(files.evaluator.input, Lines):
+    if not files.evaluator.input.cases:
         yield from recorded.read_parts(files, size)
         return
     some: list[Case] = []

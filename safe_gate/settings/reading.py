@@ -20,7 +20,6 @@ from pydantic import ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_settings import PydanticBaseSettingsSource
 
-from safe_gate.core.case import Documents
 from safe_gate.core.jsontext import value_at
 from safe_gate.core.setting import AS_RUN, Setting, nested
 from safe_gate.core.validate import masked, quote, suggestion
@@ -243,7 +242,7 @@ class ConfigFile(Source):
         return path if is_ref or path in ("", "-") else self.file.locate(path)
 
 
-_STARTS_FROM = {one.input.setting: one.input.folder for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+_STARTS_FROM = {one.input.setting: one.input.folder for one in EVALUATORS.values() if one.input.cases}
 """The settings whose paths start from a folder that another setting names, if that is set anywhere."""
 
 PATHS = frozenset({"waivers", "recordings", "baseline", "report_dir"}).union(
@@ -440,7 +439,7 @@ def contradictions(options: Settings, origins: Mapping[str, Origin], config: Con
 
 def misplaced(options: Settings, origins: Mapping[str, Origin], command: str) -> Iterator[Problem]:
     """Yield a problem for recorded outputs that a run would not read; a config file may serve another gate, too."""
-    for form in (one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)):
+    for form in (one.input for one in EVALUATORS.values() if one.input.cases):
         origin = origins.get(form.outputs)
         is_named = origin and origin.kind != CONFIG_FILE and options.value(form.outputs)
         if origin and is_named and not options.value(form.setting) and command in ("run", "merge"):

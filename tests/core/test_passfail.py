@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.case import CaseAt, Lines
+from safe_gate.core.case import CaseAt, Input
 from safe_gate.core.passfail import Part, PassFail, Summary
 from safe_gate.core.setting import Group
 from safe_gate.evaluators.replies import no_reply
@@ -20,7 +20,7 @@ class Short(PassFail):
 
     name, title, settings, kinds = "short", "Short", Group, ()
     weaker: Mapping[str, Any] = MappingProxyType({})
-    input = Lines(setting="", kind="", plural="")
+    input = Input(setting="", kind="", plural="")
     explanations = MappingProxyType({"length": Explanation("Length", "The output is short.", "Shorten it.")})
 
     def check(self, value: JsonObject) -> Mapping[str, Sequence[str]]:

@@ -14,7 +14,7 @@ from typing import Annotated, Any
 
 import pytest
 
-from safe_gate.core.case import Documents, Lines
+from safe_gate.core.case import Input
 from safe_gate.core.evaluator import Rule, no_reply
 from safe_gate.core.setting import Group, Names, Texts
 from safe_gate.evaluators.registry import BUILT_IN, GROUP, find_installed
@@ -321,8 +321,8 @@ def ruled(name: str) -> Any:
     return example(rules=(Rule(name, "json", lambda part: no_reply(part.summary.cases)),))
 
 
-OTHER_LINES = Lines(setting="json_case", kind="json-case", plural="JSON cases")
-DOCUMENTS = Documents("json_cases", "json-case", "", "", "json_cases", "json-output", "json_cases", JSON.input.kinds)
+OTHER_LINES = Input(setting="json_case", kind="json-case", plural="JSON cases")
+DOCUMENTS = JSON.input._replace(cases="cases", outputs="json_cases", outputs_kind="json-output", folder="json_cases")
 BESIDE_OTHERS: Mapping[str, tuple[object, str]] = {
     "NAMELESS": (object(), "has no name in lower case with underscores"),
     "TAKEN": (SYNTHESIS, "has the name synthesis, which is taken"),

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from jsonschema_rs import Draft202012Validator, RegexOptions, ValidationError
 from pydantic import Field
 
-from safe_gate.core.case import FileKind, Lines
+from safe_gate.core.case import FileKind, Input
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.passfail import PassFail, case_schema
 from safe_gate.core.setting import Group, Names, Number, Texts
@@ -41,7 +41,7 @@ class Json(PassFail):
     name = "json"
     title = "JSON"
     settings = Settings
-    input = Lines("json_cases", "json-case", "JSON cases", kinds=(LINE,), reads=("output",))
+    input = Input("json_cases", "json-case", "JSON cases", kinds=(LINE,), reads=("output",))
     expects = ("schema",)
     explanations = MappingProxyType({"parses": PARSES, "satisfies_schema": FITS})
 

@@ -24,7 +24,7 @@ from safe_gate.addons.importers.fields import (
 from safe_gate.addons.importers.files import Record, RefusedRecord, RepeatedColumn, field_words, has_value, is_json
 from safe_gate.addons.importers.formats import Format
 from safe_gate.addons.importers.messages import Sample, content_text, last_exchange, parse_embedded_json
-from safe_gate.core.case import Exchange, Imports, Lines
+from safe_gate.core.case import Exchange, Imports
 from safe_gate.core.jsontext import offsets, parse
 from safe_gate.evaluators.judged import PREFIX
 from safe_gate.evaluators.registry import EVALUATORS
@@ -35,7 +35,7 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 
 AUTO = "auto"
 
-BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].input, Lines))
+BY_DEFAULT = next(name for name in IMPORTING if not EVALUATORS[name].input.cases)
 """The evaluator whose cases an import makes by default: its lines hold whole cases."""
 
 Keys = tuple[str | int, ...]

@@ -14,10 +14,10 @@ from safe_gate.core.case import (
     CaseAt,
     CaseFilter,
     Contradiction,
-    Documents,
     FileKind,
     Grouping,
     Imports,
+    Input,
     OwnFile,
     PartShape,
     Way,
@@ -214,7 +214,7 @@ class SafeV0(Evaluator):
     name = "safe_v0"
     title = "SAFE v0"
     settings = Settings
-    input = Documents(
+    input = Input(
         setting="safe_batch",
         kind="safe-batch",
         plural="SAFE v0 batches",

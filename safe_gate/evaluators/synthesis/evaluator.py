@@ -16,7 +16,7 @@ from safe_gate.core.case import (
     FileKind,
     Grouping,
     Imports,
-    Lines,
+    Input,
     Misnamed,
     PartShape,
     RuleFiles,
@@ -288,7 +288,7 @@ class Synthesis(Evaluator):
     name = "synthesis"
     title = "Synthesis"
     settings = Settings
-    input = Lines(
+    input = Input(
         setting="synthesis_cases",
         kind="synthesis-case",
         plural="Synthesis cases",
