@@ -381,7 +381,7 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
     text = disk.read_text(root / named, name, disk.WRITTEN_BY_HAND)
     content = disk.parse_json(text, name, comments=True)
     bare = blank_comments(text)
-    faults = [_setting_fault(fault) for fault in load_schema("config").faults(content)] if is_checked else []
+    faults = [*load_schema("config").faults(content)] if is_checked else []
     locate = partial(_resolve_config_path, config=name, root=root)
     if is_checked and root == HERE and not faults:  # no change can correct a commit
         faults += _recording_faults(content.get("recordings", ()), locate)
@@ -494,30 +494,6 @@ def _misplaced_configs(root: FilePath) -> Iterator[Problem]:
             if "json" in name.lower():
                 advice = "rename it, remove it, or name it by the setting config"
             yield Problem(Place(name), f"{words}; {advice}", code=Code.INVALID_SETTING)
-
-
-def _setting_fault(fault: Fault) -> Fault:
-    """Return a config's fault, that of a setting which belongs elsewhere with the places it belongs to."""
-    if fault.path[:1] == ("recordings",) and len(fault.path) == 2:
-        hint = suggestion(str(fault.path[1]), (setting.key[-1] for setting in settings() if setting.key))
-        return fault._replace(message=f"{fault.message}{hint}; settings stand beside recordings") if hint else fault
-    if fault.field.startswith("_"):
-        return Fault(fault.path, "is not a known field; write a comment behind //")
-    for setting in settings():
-        if len(fault.path) != 1 or _bare_name(str(fault.path[0])) not in map(_bare_name, setting.names):
-            continue
-        if not setting.key:
-            flags, variables = setting.flags_of("run"), setting.env[:1]
-            places = (*(f"the flag {flag}" for flag in flags), *(f"the variable {name}" for name in variables))
-            others = " or ".join(places) or f"the action's input {setting.input}"
-            return Fault(fault.path, f"cannot be set in the config file; use {others}")
-        if fault.path != setting.key:
-            return Fault(fault.path, f"is not a known field; it is set as {'.'.join(setting.key)} here")
-    return fault
-
-
-def _bare_name(key: str) -> str:
-    return key.replace("-", "").replace("_", "").lower()
 
 
 def _resolve_config_path(path: str, *, config: str, root: FilePath) -> str:

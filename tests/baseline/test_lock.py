@@ -566,13 +566,6 @@ def test_a_pattern_without_files_is_named_with_its_place(safe_gate: SafeGate) ->
     assert f'{CONFIG}:{at}: recordings.{CASES}[3]: "promts/*.md" matches no file' in lock_refusal(safe_gate)
 
 
-@pytest.mark.parametrize("name", ["max-ages", "max-age"])
-def test_a_setting_among_recordings_is_told_from_a_file(safe_gate: SafeGate, name: str) -> None:
-    configure({"recordings": {name: 30}})
-    hint = 'expected a list of paths and globs (did you mean "max-age"?); settings stand beside recordings'
-    refused(safe_gate("run", "--synthesis-cases", CASES), f"{CONFIG}:1: recordings.{name}: is 30; {hint}")
-
-
 @pytest.mark.usefixtures("locked")
 def test_the_gate_s_own_files_are_sources_of_no_glob(safe_gate: SafeGate) -> None:
     configure(SETTINGS | {"recordings": {CASES: ["*.json", "**"]}})
