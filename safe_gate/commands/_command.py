@@ -98,19 +98,8 @@ class Call(NamedTuple):
     effects: Effects
 
     def options(self, given: reading.Given | None = None) -> Settings:
-        """Return the settings of the command line. Raises CannotJudge.
-
-        It warns of a config file in a parent folder, which is not read: by an annotation if the command reports to
-        GitHub and runs there, otherwise on standard error.
-        """
+        """Return the settings of the command line. Raises CannotJudge."""
         options = reading.resolve(given or self.given())
-        if not options.config and (warning := checked.parent_config_warning()):
-            if command_of([self.command]).refuses_aloud and self.effects.context.in_actions:
-                from safe_gate.github.runner_files import Annotation  # most runs have no such file
-
-                self.effects.out(Annotation("warning", warning, "SAFE Gate").command())
-            else:
-                self.effects.err(f"safe-gate: warning: {warning}")
         if options.quiet:
             workers.listen_for_scored(lambda _: None)
         return options

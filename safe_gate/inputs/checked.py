@@ -457,23 +457,6 @@ def _walk_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple
         yield from _walk_values(child, (*path, key))
 
 
-def parent_config_warning() -> str:
-    """Return a warning about a config file that a run here does not read, "" if there is none.
-
-    It lies in a folder above, within the repository, and the working folder has no config file itself.
-    """
-    here = Path.cwd()
-    for folder in (here, *here.parents):
-        for name in CONFIG_FILES:
-            if exists(folder / name):
-                path = os.path.relpath(folder / name, here)
-                advice = f"set --config {path}, or run in the folder of the file"
-                return f"{path} is not read, because it is in a parent folder: {advice}" if folder != here else ""
-        if exists(folder / ".git"):
-            break
-    return ""
-
-
 def _misplaced_configs(root: FilePath) -> Iterator[Problem]:
     """Yield a problem for a second config file, and for a file of the working folder with almost its name."""
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]

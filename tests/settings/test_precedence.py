@@ -190,27 +190,6 @@ def test_what_looks_like_the_config_or_is_a_second_one_is_refused(safe_gate: Saf
     refused(safe_gate(*command), "safe-gate.config.json: exists beside safe.config.json; delete one")
 
 
-def test_a_config_in_a_parent_folder_is_named_and_not_read(safe_gate: SafeGate, monkeypatch: Patch) -> None:
-    top, work = Path("repository").absolute(), Path("repository/service/evals").absolute()
-    work.mkdir(parents=True)
-    (top.parent / "safe-gate.config.json").write_text("beyond the repository", "utf-8")
-    (top / ".git").mkdir()
-    (top / "safe-gate.config.json").write_text('{"min-pass-rate": 1}', "utf-8")
-    write_batch(work / "b.json", safe_case("a"))
-    monkeypatch.chdir(work)
-    run = ("run", "--safe-batch", "b")
-    words = "safe-gate: warning: ../../safe-gate.config.json is not read, because it is in a parent folder"
-    advice = "set --config ../../safe-gate.config.json, or run in the folder of the file"
-    ran = safe_gate(*run)
-    assert (ran.code, f"{words}: {advice}\n" in ran.err) == (0, True)
-    assert words not in safe_gate(*run, "--config", "../../safe-gate.config.json").err
-    (top / "safe-gate.config.json").unlink()
-    assert "is not read" not in safe_gate(*run).err, "a folder above the repository is none of ours"
-    Path("safe-gate.config.json").write_text("{}", "utf-8")
-    (top / "safe.config.json").write_text("{}", "utf-8")
-    assert "is not read" not in safe_gate(*run).err
-
-
 def test_the_second_name_of_the_config_file_is_as_good_as_the_first(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("a"), safe_case("b", output=SILENT))
     config = Path("safe-gate.config.json")
