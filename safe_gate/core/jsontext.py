@@ -291,7 +291,6 @@ def _named(value: Any) -> Any:
 
 
 _encoded = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":"), default=_named).encode
-_BITS = 4096
 _STAND_IN = re.compile("sha256:[0-9a-f]{12}")
 
 
@@ -310,22 +309,7 @@ def digest_of_all(digests: Iterable[str]) -> str:
     >>> digest_of_all(["b", "a"]) == digest_of_all(["a", "b"]) != digest_of_all(["a", "a", "b"])
     True
     """
-    return digest_of_sum(sum(map(addend, digests)))
-
-
-def addend(digest: str) -> int:
-    """Return the number of a digest in a sum. `digest_of_sum` turns a sum into the digest of all in it.
-
-    A sum needs no list of its items, and the sums of parts add up to the sum of the whole. The digest is stretched to
-    4,096 bits, so finding two sets with the same sum takes at least 2^128 tries. Sources: Bellare and Micciancio,
-    A New Paradigm for Collision-Free Hashing, 1997 (AdHash); Wagner, A Generalized Birthday Problem, 2002.
-    """
-    return int.from_bytes(hashlib.shake_256(digest.encode("ascii")).digest(_BITS // 8), "big")
-
-
-def digest_of_sum(total: int) -> str:
-    """Return the digest of all digests whose numbers a sum is of."""
-    return hashlib.sha256((total % (1 << _BITS)).to_bytes(_BITS // 8, "big")).hexdigest()
+    return digest(sorted(digests))
 
 
 def stand_in(text: str) -> str:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any, NamedTuple, TypeVar
 
-from safe_gate.core.jsontext import addend, digest, digest_of_all, digest_of_sum, stand_in
+from safe_gate.core.jsontext import digest, digest_of_all, stand_in
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, parts_of, results_of
 from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
@@ -145,15 +145,15 @@ def digests(report: Report) -> Digests:
     and weights. `policy` is of the settings as they are recorded, lists in no order.
     """
     policy = report.provenance.policy
-    sums = dict.fromkeys(("cases", "outputs", "results"), 0)
+    of_each = dict[str, list[str]](cases=[], outputs=[], results=[])
     for evaluator, part in parts_of(report.parts):
         name = evaluator.name
         for result in results_of(part):
             of = evaluator.compare.outcome(result)
-            sums["cases"] += addend(digest([name, of.id, of.case]))
-            sums["outputs"] += addend(digest([name, of.id, of.output]))
+            of_each["cases"].append(digest([name, of.id, of.case]))
+            of_each["outputs"].append(digest([name, of.id, of.output]))
             told = {key: value for key, value in codec.for_encoder(result).items() if key not in evaluator.part.where}
-            sums["results"] += addend(digest([name, told]))
+            of_each["results"].append(digest([name, told]))
     found = {
         "rules": digest(
             {
@@ -172,7 +172,7 @@ def digests(report: Report) -> Digests:
                 for key, value in policy.items()
             }
         ),
-        **{name: digest_of_sum(total) for name, total in sums.items()},
+        **{name: digest_of_all(every) for name, every in of_each.items()},
     }
     judged = [report.verdict.value, [*map(codec.to_json, report.rules)]]
     return Digests(**found, all=digest({**found, "judged": judged}))
