@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from functools import partial
-from math import ceil
 from textwrap import fill
 
 from safe_gate.commands._command import Call, Command, texts
@@ -103,9 +102,6 @@ def foresight(
         **{f"smallest drop seen, {words} fixed": partial(seen, fixed=fixed) for words, fixed in _FIXED.items()},
         "false alarms of a real drop": lambda cases: _rate(stats.false_alarm(cases, alpha, min_drop)),
         f"false alarms of max-regressions {limit}{off}": lambda cases: _rate(stats.false_alarm_of_count(cases, limit)),
-        "failure rate, where no case fails": lambda cases: (  # a bound is rounded up
-            f"below {percent(ceil(stats.zero_failures(cases) / _LEAST_SHOWN) * _LEAST_SHOWN, 1)}"
-        ),
     }
     titles = {name: EVALUATORS[name].title if name else "This set" for name in counts}
     header = ("", *(f"{titles[name]}, {plural(cases, 'case')}" for name, cases in counts.items()))
@@ -116,7 +112,6 @@ def foresight(
         _SEEN.format(alpha, percent(min_drop, 1), plural(stats.LEAST_CASES, "case")),
         *[_GROUPED] * grouped,
         _FALSE_ALARMS.format(percent(stats.FLIPPED)),
-        "Failure rate: the true rate is below this, with 95 % confidence.",
     )
     shown = table_text(Table(header, "<" + ">" * len(counts), rows))
     return "\n".join((shown, *(fill(line, 80) for line in words)))

@@ -120,16 +120,6 @@ def _with_more(part: int, whole: int, more: float) -> tuple[float, float]:
     return share, share * (1 - share) / (whole + more)
 
 
-def zero_failures(cases: int) -> float:
-    """Return the upper 95 % bound of the failure rate when none of `cases` failed: 1 - 0.05 ** (1 / cases).
-
-    About 3 / cases, the rule of three. Raises ValueError if there is no case.
-    """
-    if cases < 1:
-        raise ValueError("there are no cases, so there is no bound on the rate")
-    return float(1 - Decimal("0.05") ** (1 / Decimal(cases)))
-
-
 # --- paired tests ------------------------------------------------------------------------------
 
 

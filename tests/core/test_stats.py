@@ -26,14 +26,12 @@ def test_a_share_of_none_or_all_is_within_its_wilson_interval() -> None:
         assert (stats.wilson(0, whole)[0], stats.wilson(whole, whole)[1]) == (0, 1)
 
 
-def test_nothing_has_no_interval_and_no_bound() -> None:
+def test_nothing_has_no_interval() -> None:
     for part, whole in ((0, 0), (2, 1), (-1, 3)):
         with pytest.raises(ValueError, match="is not a share"):
             stats.wilson(part, whole)
     with pytest.raises(ValueError, match="is not a share"):
         stats.newcombe(0, 0, 0, 0)
-    with pytest.raises(ValueError, match="no cases"):
-        stats.zero_failures(0)
 
 
 @given(counts, counts, counts, counts)
@@ -43,13 +41,6 @@ def test_the_newcombe_interval_holds_the_difference_and_mirrors(both: int, worse
         assert -1 <= low <= (better - worse) / cases + 1e-12
         assert (better - worse) / cases - 1e-12 <= high <= 1
         assert stats.newcombe(both, better, worse, no) == pytest.approx((-high, -low), abs=1e-12)
-
-
-def test_no_failure_in_n_cases_bounds_the_rate_by_about_three_over_n() -> None:
-    for cases in (1, 20, 50, 100, 200, 100_000):
-        bound = stats.zero_failures(cases)
-        assert (1 - bound) ** cases == pytest.approx(0.05)
-        assert bound <= 3 / cases
 
 
 @given(counts, counts)
