@@ -31,8 +31,8 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Check the files that the command line names. Returns 0 or 3."""
-    named, unmatched = globs.expand_words(call.arguments["files"])
-    paths = list(dict.fromkeys(str(disk.STANDARD_INPUT) if path == disk.DASH else path for path in named))
+    named, unmatched = globs.expand_on_disk(call.arguments["files"], ".json*")
+    paths = [*map(str, named)]
     problems, found = Problems(), Counter({"case": 0, "output": 0})  # named first
     for item in (*unmatched, *_checked(paths, call)):
         if isinstance(item, Problem):

@@ -51,11 +51,11 @@ _MOST_DIFFERENCES = 10
 
 def main(call: Call) -> int:
     """Recompute the reports that the command line names. Returns 0, 1 or 3, the worst of them."""
-    paths, unmatched = globs.expand_words(call.arguments["reports"], ".json")
+    paths, unmatched = globs.expand_on_disk(call.arguments["reports"], ".json")
     found = {complain(unmatched, call.effects)} if unmatched else set[int]()
     for path in paths:
         try:
-            found.add(_verify(path, call.effects))
+            found.add(_verify(str(path), call.effects))
         except CannotJudge as error:
             found.add(complain(error.problems, call.effects))
     return next(code for code in _STANDINGS if code in found)

@@ -68,8 +68,6 @@ def kind_of(path: Path) -> str:
 
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """
-    if globs.is_folder(path):
-        raise CannotJudge(globs.no_match_problem(str(path), ".json*", HERE))
     if path.name.endswith(OUTPUTS) and _DOCUMENTS:
         return _DOCUMENTS[0].outputs_kind
     if is_columnar(path):

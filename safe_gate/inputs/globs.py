@@ -184,22 +184,6 @@ def expand_on_disk(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[lis
     return [path for path in paths if isinstance(path, Path)], problems
 
 
-def expand_words(words: Iterable[str], suffix: str = ".jsonl") -> tuple[list[str], list[Problem]]:
-    """Return words with the files of each glob in its place, and a problem for each glob without files.
-
-    A path stays as it is, also one that is not there: what reads it says more.
-    """
-    paths, problems = list[str](), list[Problem]()
-    for word in words:
-        if not has_magic(word) or exists(Path(word)):
-            paths.append(word)
-            continue
-        matched, unmatched = expand_on_disk([word], suffix)
-        paths += map(str, matched)
-        problems += unmatched
-    return paths, problems
-
-
 def unique_paths(paths: Iterable[P]) -> list[P]:
     """Return paths of files, sorted as reports show them. Of several spellings of one file the first is kept."""
     found: dict[FilePath, P] = {}

@@ -51,7 +51,7 @@ def test_a_report_holds_where_its_files_are_and_of_several_the_worst_decides(saf
     assert safe_gate("verify", REPORT, REPORT).code == 0
     assert safe_gate("verify", "reports/*.json").out == ran.out
     refused(safe_gate("verify", REPORT, "reports/x*"), "reports/x*: matches no file; correct the path or the pattern\n")
-    refused(safe_gate("verify", REPORT, "nowhere.json"), "nowhere.json: cannot be read")
+    refused(safe_gate("verify", REPORT, "nowhere.json"), "nowhere.json: matches no file")
     assert safe_gate("verify", "nowhere.json", "forged.json", REPORT).code == 1
 
 

@@ -96,7 +96,7 @@ def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:
     by_name = ("c.jsonl", "b.json", "b.outputs.jsonl", "safe.config.json", "reports/safe-gate.json")
     for names in (by_name, ("*.json", "b.json", "*.jsonl", "reports/*.json")):
         ran = safe_gate("validate", *names)
-        assert (ran.code, ran.out) == (0, "5 files valid: 3 cases, 1 config file, 1 report\n")
+        assert (ran.code, ran.out) == (0, "5 files valid: 3 cases, 1 report, 1 config file\n")
     refused(safe_gate("validate", "c.jsonl", "x*"), "x*: matches no file; correct the path or the pattern\n")
     assert safe_gate("validate", "b.outputs.jsonl").out == "1 file valid: 2 outputs\n"
     write_cases(Path("b.outputs.jsonl"), {"id": "a"} | OUTPUT)

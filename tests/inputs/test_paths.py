@@ -220,8 +220,13 @@ RUN = "run --synthesis-cases c.jsonl"
     ("command", "words"),
     [
         *((f"{RUN} {flag} knwn.json", KNOWN) for flag in ("--config", "--waivers")),
-        *((f"{command} knwn.json", KNOWN) for command in ("verify", "validate", "import in.csv --update")),
-        *((command, FOLDER) for command in ("verify old", "bless old", f"{RUN} --baseline old")),
+        ("import in.csv --update knwn.json", KNOWN),
+        *(
+            (f"{command} knwn.json", 'knwn.json: matches no file (did you mean "known.json"?)')
+            for command in ("verify", "validate")
+        ),
+        ("verify old", "old: is a folder; name the files in it, such as old/*.json\n"),
+        *((command, FOLDER) for command in ("bless old", f"{RUN} --baseline old")),
         *((command, FOLDER) for command in ("compare old .", "compare . old")),
     ],
 )

@@ -137,7 +137,7 @@ USAGE = [
     ("eval --cases nowhere*.jsonl", "nowhere*.jsonl: matches no file; correct the path or the pattern"),
     ("eval --cases .", ".: is a folder; name the files in it"),
     ("validate .", ".: is a folder; name the files in it, such as *.json*"),
-    ("validate nowhere.jsonl", "nowhere.jsonl: cannot be read"),
+    ("validate nowhere.jsonl", "nowhere.jsonl: matches no file"),
     ("eval --case x", "unrecognized arguments"),
     ("fly", "invalid choice: 'fly'"),
     ("doctr", "(did you mean doctor?); see safe-gate --help"),
