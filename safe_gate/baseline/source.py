@@ -138,7 +138,6 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
         except Missing as missing:
             words = f"is commit {ref}, which cannot be read ({missing}); {_advice()}"
             if spec not in ("base", "HEAD"):
-                checked.refuse_folder(Path(spec))
                 words = f"is neither a .json file nor a readable commit ({missing}); {_advice()}, or correct the name"
             raise unavailable(spec, words) from None
 

@@ -113,7 +113,6 @@ def _read(path: str) -> tuple[JsonObject, Report, Digests]:
 
     What is read leaves out what follows from the rest, such as a score. Raises CannotJudge for any other report.
     """
-    checked.refuse_folder(Path(path))
     place, content = Place(disk.display_path(Path(path))), None
     with suppress(CannotJudge):  # what is no JSON is refused below, as what it is
         content = disk.parse_json(disk.read_text(Path(path), place.path), place.path)

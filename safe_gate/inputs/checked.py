@@ -243,16 +243,7 @@ def schema_folder() -> Path:
 def read_document(path: FilePath, kind: str) -> Any:
     """Return a JSON document of one schema, such as a report. Raises CannotJudge with every problem of it."""
     name = display_path(path)
-    if kind == "report":
-        refuse_folder(path)
     return parse_document(disk.read_text(path, name), name, kind)
-
-
-def refuse_folder(path: FilePath) -> None:
-    """Raise CannotJudge for a folder where a report is expected."""
-    if globs.is_folder(path):
-        words = f"is a folder; name the report in it, such as {display_path(path / 'safe-gate.json')}"
-        raise CannotJudge.at(display_path(path), words, Code.UNREADABLE_FILE)
 
 
 def parse_document(text: str, name: str, kind: str) -> Any:

@@ -212,7 +212,8 @@ def test_settings_that_lead_nowhere_are_not_the_defaults(safe_gate: SafeGate, na
 
 
 KNOWN = 'knwn.json: cannot be read: there is no such file (did you mean "known.json"?); correct the path\n'
-FOLDER = "old: is a folder; name the report in it, such as old/safe-gate.json\n"
+FOLDER = "old: cannot be read: it is a folder, and a file is needed there; move it, or name a file\n"
+NO_COMMIT = "old: is neither a .json file nor a readable commit"
 RUN = "run --synthesis-cases c.jsonl"
 
 
@@ -226,8 +227,8 @@ RUN = "run --synthesis-cases c.jsonl"
             for command in ("verify", "validate")
         ),
         ("verify old", "old: is a folder; name the files in it, such as old/*.json\n"),
-        *((command, FOLDER) for command in ("bless old", f"{RUN} --baseline old")),
-        *((command, FOLDER) for command in ("compare old .", "compare . old")),
+        ("bless old", FOLDER),
+        *((command, NO_COMMIT) for command in (f"{RUN} --baseline old", "compare old .", "compare . old")),
     ],
 )
 def test_a_path_that_cannot_be_read_is_named_with_one_that_can(safe_gate: SafeGate, command: str, words: str) -> None:
