@@ -53,8 +53,6 @@ _NOUNS = {
     "waivers": "waivers file",
     "lock": "recording lock",
     "rule-pack": "rule pack",
-    "compared": "comparison",
-    **{name: f"{one.title} result" for name, one in EVALUATORS.items()},
 }
 """What files are called that hold no cases, where it is not their kind."""
 

@@ -58,8 +58,6 @@ _KINDS = (
     ("report", {"schema_version"}),
     ("publication", {"publication"}),
     ("rule-pack", {"pack"}),
-    *((name, one.part.keys) for name, one in EVALUATORS.items() if one.part.keys),
-    ("compared", {"comparison"}),
 )
 
 
@@ -218,15 +216,9 @@ ADDED = [one for name, one in EVALUATORS.items() if name not in BUILT_IN]
 """The evaluators of installed packages."""
 
 
-ALONE = {**{name: next(iter(one.commands)) for name, one in EVALUATORS.items() if one.commands}, "compared": "compare"}
-"""The commands that write a part of a report as a file of its own, by the part."""
-
-
 @cache
 def load_schema(name: str) -> Schema:
-    """Return a schema of `schemas/` by its name without `.schema.json`, or that of an `ALONE` part."""
-    if name in ALONE:
-        return load_schema("report").part("$defs", name)
+    """Return a schema of `schemas/` by its name without `.schema.json`."""
     if (own := _FILES.get(name)) and own.schema:
         return Schema(own.schema)
     schema = json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8"))
@@ -276,12 +268,12 @@ def refuse_other_kind(content: Any, name: str, kind: str) -> None:
 
 
 def refuse_unknown(path: Path) -> None:
-    """Raise CannotJudge for what is a config by neither its name nor a field, not even a misspelt one."""
+    """Raise CannotJudge for what is a config by neither its name nor a field, and has fields that are not misspelt."""
     name = display_path(path)
     content = disk.parse_json(disk.read_text(path, name), name, comments=True)
     known = {"$schema", *(setting.key[0] for setting in settings() if setting.key)}
     is_named = path.name in CONFIG_FILES or not known.isdisjoint(content)
-    if not is_named and not any(suggestion(key, known) for key in content):
+    if not is_named and not (content and all(suggestion(key, known) for key in content)):
         kinds = "cases, a batch, outputs, a config file, a rule pack, a report, a shard or waivers"
         convert = f"if another tool wrote it, convert it: safe-gate import {shlex.quote(name)} --out cases.jsonl"
         raise CannotJudge.at(name, f"has no field that says what it is; expected {kinds}; {convert}")

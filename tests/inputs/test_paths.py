@@ -133,15 +133,11 @@ def test_a_glob_passes_over_what_was_written_before(safe_gate: SafeGate) -> None
         assert safe_gate("run", "--batch", "[bs]*.json", "--shard", "1/1", "--report-dir", ".").code == 0
         assert safe_gate("eval", "--cases", "c.jsonl", "--out", "found.json").code == 0
         assert safe_gate("compare", "safe-gate.json", "safe-gate.json", "--out", "compared.json").code == 0
-    for path in Path().glob("*.json"):
-        assert safe_gate("validate", path).code == 0, path
     for name in ("earlier", "found", "compared"):
+        refused(safe_gate("validate", f"{name}.json"), "1 problem;")
         ran = safe_gate("verify", f"{name}.json")
         assert ran.err.startswith(f"{name}.json: is not a report of safe-gate run: it has no field verdict")
         assert ran.err == safe_gate("compare", f"{name}.json", "safe-gate.json").err
-        broken = json.loads(Path(f"{name}.json").read_text("utf-8")) | {"more": 1}
-        Path(f"{name}.json").write_text(json.dumps(broken), "utf-8")
-        assert f"{name}.json:1: more: is not a known field" in safe_gate("validate", f"{name}.json").err
 
 
 def test_the_order_of_files_does_not_hang_on_how_they_are_spelt(safe_gate: SafeGate) -> None:

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support.cases import GOOD, safe_case, turn, valid, write_batch, write_cases
+from safe_gate.inputs.checked import load_schema
+from tests.support.cases import GOOD, read_json, safe_case, turn, write_batch, write_cases
 
 BAD = "You'll be fine, I promise."
 VIOLATED = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
@@ -22,7 +23,9 @@ def write(*, bad: tuple[str, ...] = (), missing: tuple[str, ...] = (), case: Cal
 
 def compared(path: str) -> dict[str, Any]:
     """Return what `compare --out` wrote, which is valid."""
-    return valid(path, "compared")
+    found: dict[str, Any] = read_json(path)
+    assert load_schema("report").part("$defs", "compared").faults(found) == ()
+    return found
 
 
 def broken(found: dict[str, Any]) -> set[tuple[str, str]]:

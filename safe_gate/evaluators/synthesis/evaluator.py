@@ -316,7 +316,6 @@ class Synthesis(Evaluator):
         Part,
         Result,
         quotes=frozenset("reason text words shared cluster regex".split()) | {*KINDS},
-        keys=frozenset({"summary", "results"}),
     )
     grouping = Grouping(noun="tag", key="tags", setting="tags", figures=lambda part: part.summary.by_tag)
     weaker_if_more = frozenset({UNJUDGED})
