@@ -137,15 +137,6 @@ def first_few(names: Iterable[str], count: int, most: int = _NAMED) -> Phrase:
     return (*words[:-1], f" and {count - most} more" if count > most else "")
 
 
-def or_last(most: int, count: int) -> int:
-    """Return how many lines of `count` to show: the last takes no more room than the words that it is left out.
-
-    >>> or_last(10, 9), or_last(10, 11), or_last(10, 12)
-    (10, 11, 10)
-    """
-    return most + (count == most + 1)
-
-
 class Addable(Protocol):
     """A value that adds up associatively: `a + b`."""
 

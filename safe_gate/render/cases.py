@@ -10,7 +10,7 @@ from itertools import count
 from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import ANY_SEVERITY, Evaluator
-from safe_gate.core.figures import or_last, plural
+from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import parts_of, results_of
 from safe_gate.gate import waivers as gate_waivers
 from safe_gate.model import record
@@ -262,7 +262,7 @@ def _first_counts(
     """Return the counts to show, of `least` cases or more, and in words what else there is."""
     if not (counted := sum(cases >= least for _, cases in every[:_MOST_COUNTED])):
         return (), ""
-    shown = or_last(counted, len(every))
+    shown = counted + (len(every) == counted + 1)  # one more would be no shorter in words
     left = [cases for _, cases in every[shown:]]
     return every[:shown], f"{len(left)} more {nouns}{' with one case each' * (left[0] == 1)}" if left else ""
 

@@ -13,7 +13,7 @@ from itertools import chain, zip_longest
 from math import inf
 from textwrap import wrap
 
-from safe_gate.core.figures import or_last, plural
+from safe_gate.core.figures import plural
 from safe_gate.model.problems import Code, Kind, Problem, in_order, kind_of, number
 from safe_gate.model.report import Report, RuleOutcome, Weakened
 from safe_gate.model.results import Section, Severity, Table, Untrusted, Words
@@ -177,14 +177,13 @@ def _by_kind(problems: Sequence[Problem]) -> Iterator[str]:
         files.setdefault(one.place.path, {}).setdefault(kind_of(one), []).append(one)
     for path, kinds in files.items():
         alike = list(kinds.values())
-        most = or_last(MOST_PROBLEMS, len(alike))
-        for ones in alike[:most]:
+        for ones in alike[:MOST_PROBLEMS]:
             first = ones[0].place
             named = (one.case_id or (one.field if one.place == first else f"line {one.place.line}") for one in ones)
             also = join_names([*dict.fromkeys(named)][1:])
             times = f" ({number(ones)} times{': also ' * bool(also)}{also})" if number(ones) > 1 else ""
             yield problem_line(ones[0]) + times
-        if hidden := sum(map(number, alike[most:])):
+        if hidden := sum(map(number, alike[MOST_PROBLEMS:])):
             yield f"... and {hidden} more in {plain(Untrusted(path))}"
 
 
@@ -228,7 +227,6 @@ def table_text(table: Table) -> str:
 
 def _table_lines(table: Table, most: int, way: str = "") -> Iterator[str]:
     """Yield the lines of a table of at most `most` rows, and how many more there are; `way` says how to see them."""
-    most = or_last(most, len(table.rows))
     yield draw_table(table._replace(rows=table.rows[:most]))
     yield from _left_out(len(table.rows) - most, way)
 
