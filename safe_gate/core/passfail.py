@@ -61,8 +61,7 @@ _RESULT = _object(
     },
     "cluster",
 )
-_BY_TAG = {"type": "object", "additionalProperties": _SUMMARY}
-_PART = _object({"summary": _SUMMARY, "by_tag": _BY_TAG, "results": {"type": "array", "items": _RESULT}})
+_PART = _object({"summary": _SUMMARY, "results": {"type": "array", "items": _RESULT}})
 """The schema of its part of the report. Under `checks` a result has what each check found wrong, if anything."""
 
 
@@ -152,7 +151,6 @@ class Part:
     """Its part of the report."""
 
     summary: Summary
-    by_tag: Mapping[str, Summary]
     results: Sequence[Result]
 
 
@@ -169,7 +167,7 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
     expects: tuple[str, ...] = ()
     """The fields of a case, besides its tags, with expectations of the output."""
 
-    grouping = Grouping(noun="tag", key="tags", setting="", figures=lambda part: part.by_tag)
+    grouping = Grouping(noun="tag", key="tags", setting="", figures=lambda _: {})
     measure_noun, reply_field, compared_cases = "check", "output", ""
     field_titles = {"output": "Output"}  # noqa: RUF012
     guards: Mapping[str, tuple[str, str]] = {}
@@ -212,12 +210,10 @@ class PassFail(Evaluator, Judging, Presentation, Comparing):
         return Result(case.id, passed, found, case.groups, case.place, case.digests(), case.cluster)
 
     def totals(self, scored: Sequence[tuple[Any, Any]], by: Any) -> Any:
-        return Counter((tag, result.passed) for _, result in scored for tag in ("", *result.groups))
+        return Counter(result.passed for _, result in scored)
 
     def report(self, totals: Any, results: Sequence[Any], by: Any, generated_at: str) -> Part:
-        tags = ["", *sorted({tag for tag, _ in totals} - {""})]
-        figures = {tag: Summary(totals[tag, True] + totals[tag, False], totals[tag, True]) for tag in tags}
-        return Part(figures.pop(""), figures, results)
+        return Part(Summary(totals.total(), totals[True]), results)
 
     # --- gate
 
