@@ -147,7 +147,7 @@ USAGE = [
     ("rnu", "(did you mean run?); see safe-gate --help"),
     ("RUN", "(did you mean run?); see safe-gate --help"),
     ("version", "(did you mean --version?); see safe-gate --help"),
-    ("run --bogus x", "unrecognized arguments: --bogus x; see safe-gate run --help"),
+    ("run --xyz 1", "unrecognized arguments: --xyz 1; see safe-gate run --help"),
     ("run --helplines.country GB", "GB; helplines is set in the config file; see"),
     ("score b.json", "unrecognized arguments: b.json; name files with --batch; see safe-gate score --help"),
     ("publish c.jsonl", "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
