@@ -23,7 +23,7 @@ from safe_gate.inputs.commit_files import FilePath, unavailable
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem, number
+from safe_gate.model.problems import CannotJudge, Code, Problem, number
 from safe_gate.model.report import BaselineFacts, Comparison, InputFile, Parts, Report
 from safe_gate.model.results import Recorded
 from safe_gate.scoring import measure, sides
@@ -82,19 +82,12 @@ def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun |
 def own_case_terms(scores: Scores, run: RunSides) -> Cases:
     """Return the terms of a run's own cases by its own settings, even if the base commit's settings judge.
 
-    Cases that those settings read otherwise are read again. Raises CannotJudge for a file that was changed meanwhile.
+    Cases that those settings read otherwise are read again. Raises CannotJudge with every problem of them.
     """
     head = run.snapshots.without_unmatched(HERE)
     if run.judge.reads_same_cases(head):
         return scores.case_terms
-    found: dict[str, Sequence[CaseTerms]] = {}
-    before = {file.path: file for file in scores.inputs}
-    for evaluator in sides.evaluators_in_use(head.options):
-        found[evaluator.name], files = sides.read_case_terms(evaluator, head)
-        if changed := [file.path for file in files if before.get(file.path, file) != file]:
-            words = "was changed while it was read; run again"
-            raise CannotJudge(*(Problem(Place(path), words, code=Code.UNREADABLE_FILE) for path in changed))
-    return found
+    return sides.read_case_terms(head)
 
 
 def compared_run(parts: Parts, run: Snapshot) -> ComparedRun:

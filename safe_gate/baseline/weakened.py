@@ -127,7 +127,7 @@ def _terms_of_side(side: Snapshot, head: FilePath, cases: Cases | None = None) -
     """
     options = side.options
     if cases is None:
-        cases = {one.name: sides.read_case_terms(one, side)[0] for one in sides.evaluators_in_use(options)}
+        cases = sides.read_case_terms(side)
     settings = {name: options.value(name) for name in WEAKER}
     report = path_in_commit(options.baseline)
     if report and not any(disk.exists(folder / report) for folder in (side.root, head)):

@@ -17,7 +17,7 @@ from safe_gate.core.figures import first_few, plural
 from safe_gate.core.validate import LONGEST_QUOTE, masked, quote, suggestion
 from safe_gate.evaluators.registry import CASE_FILTERS, EVALUATORS
 from safe_gate.gate.rules import UNJUDGED
-from safe_gate.gate.weakening import CaseTerms
+from safe_gate.gate.weakening import Cases, CaseTerms
 from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.inputs.commit_files import FilePath
@@ -307,24 +307,23 @@ def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], N
         show(f"safe-gate: skipped {count} of its own or with another suffix that {setting} matches: {named}")
 
 
-def read_case_terms(evaluator: Evaluator, side: Snapshot) -> tuple[Sequence[CaseTerms], list[InputFile]]:
-    """Return the terms of the cases of a side, and their files; score none.
+def read_case_terms(side: Snapshot) -> Cases:
+    """Return the terms of the cases of a side; score none.
 
     Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
     problem of the cases.
     """
-    settings, problems, inputs = side.settings, Problems(), list[InputFile]()
+    problems, found = Problems(), dict[str, Sequence[CaseTerms]]()
 
-    def terms_of_cases() -> Iterator[CaseTerms]:
-        for item in recorded.read_cases(side.files_of(evaluator), settings):
+    def terms_of(evaluator: Evaluator) -> Iterator[CaseTerms]:
+        for item in recorded.read_cases(side.files_of(evaluator), side.settings):
             if isinstance(item, Problem):
                 problems.add(item)
-            elif isinstance(item, InputFile):
-                inputs.append(item)
             elif not isinstance(item, Other):
                 yield CaseTerms.of(item)
 
-    terms = Spool(terms_of_cases())
+    for one in evaluators_in_use(side.options):
+        found[one.name] = Spool(terms_of(one))
     if problems:
         raise CannotJudge(*redact_problems(problems.kept(), side.options.text))
-    return terms, inputs
+    return found
