@@ -210,19 +210,22 @@ def _row_parts(
     while data := file.read(PART_BYTES):
         digest.update(data)
     file.seek(0)
-    number = 0
-    for _, data in parquet.read_batches(file, size):
-        first, lines = number + 1, list[str]()
-        for number, line in enumerate(parquet.read_lines(data), first):
-            lines.append("")
-            if isinstance(line, parquet.NotReadable):
-                words = "is a row that JSON cannot represent"
-                yield Problem(Place(name, number), f"{words}: {line}", text_free=words)
-            elif len(line) > bounds.line:
-                yield Problem(Place(name, number), disk.too_long_message(bounds.line, "bounds.line"))
-            else:
-                lines[-1] = line
-        yield FilePart(name, first, "\n".join(lines).encode(), bounds)
+    number, lines, length = 0, list[str](), 0
+    for number, line in enumerate(parquet.read_rows(file), 1):
+        lines.append("")
+        if isinstance(line, parquet.NotReadable):
+            words = "is a row that JSON cannot represent"
+            yield Problem(Place(name, number), f"{words}: {line}", text_free=words)
+        elif len(line) > bounds.line:
+            yield Problem(Place(name, number), disk.too_long_message(bounds.line, "bounds.line"))
+        else:
+            lines[-1] = line
+            length += len(line)
+        if len(lines) == size or length >= PART_BYTES:
+            yield FilePart(name, number - len(lines) + 1, "\n".join(lines).encode(), bounds)
+            lines, length = [], 0
+    if lines:
+        yield FilePart(name, number - len(lines) + 1, "\n".join(lines).encode(), bounds)
 
 
 def parse_objects(part: FilePart, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:

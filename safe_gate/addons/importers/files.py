@@ -398,10 +398,8 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> I
 
 
 def _read_columns(data: bytes) -> Iterator[Record | RefusedRecord]:
-    batches = parquet.read_batches(BytesIO(data), 50)
-    lines = (line for _, batch in batches for line in parquet.read_lines(batch, is_import=True))
     try:
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(parquet.read_rows(BytesIO(data), is_import=True), 1):
             if isinstance(line, parquet.NotReadable):
                 yield RefusedRecord(f"is a row that JSON cannot hold: {line}", Record(number, None))
                 continue

@@ -13,13 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate.addons.scale import parquet
 from safe_gate.evaluators.synthesis.case import Case
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model.problems import Problem
 from safe_gate.scoring import sides
 from safe_gate.settings import Settings
-from tests.support.cases import REPOSITORY, SYNTHESIS, Patch, SafeGate, refused, short_turn, turn, write_cases
+from tests.support.cases import REPOSITORY, SYNTHESIS, Patch, SafeGate, refused, turn, write_cases
 from tests.support.git import commit, git
 
 DATA = REPOSITORY / "examples" / "empathy.jsonl"
@@ -71,20 +70,6 @@ def test_rows_score_as_the_same_lines_do(safe_gate: SafeGate, rows: int) -> None
     assert (ran.code, ran.err) == (lines.code, "")
     assert bare("rows.json") == bare("lines.json")
     assert safe_gate("validate", "c.parquet").out == f"1 file valid: {len(cases)} cases\n"
-
-
-@pytest.mark.untraced
-def test_rows_of_a_column_with_a_dictionary_carry_no_more_than_their_own_values(safe_gate: SafeGate) -> None:
-    cases = [short_turn(f"c{number}", user=f"{number} {'I feel low. ' * 20}") for number in range(300)]
-    reports, sizes = [], []
-    for kind in (pa.string(), pa.dictionary(pa.int32(), pa.string())):
-        write("c.parquet", cases, COLUMNS.set(1, pa.field("user", kind)))
-        with Path("c.parquet").open("rb") as file:
-            sizes.append(sum(len(data) for _, data in parquet.read_batches(file, 50)))
-        assert safe_gate("eval", "--cases", "c.parquet", "--out", "o.json").code in (0, 2)
-        reports.append(bare("o.json"))
-    assert reports[0] == reports[1]
-    assert sizes[1] < 1.1 * sizes[0]
 
 
 def test_a_run_on_rows_can_be_verified_and_be_a_baseline(safe_gate: SafeGate) -> None:
