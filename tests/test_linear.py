@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from safe_gate.addons.importers import files
+from safe_gate.core.jsontext import JsonError
 from safe_gate.core.text import normalise
 from safe_gate.core.text.mapped_text import similarity
 from safe_gate.core.text.rendered import shown
@@ -258,7 +259,7 @@ def test_a_repeated_name_is_found_in_linear_time() -> None:
     def work(text: str) -> None:
         names = [str(n) for n in range(len(text))]
         assert list(files.read_table([",".join([*names, "0"]) + "\n"], ",")) == []
-        with pytest.raises(files.KeyTwiceError):
+        with pytest.raises(JsonError):
             files.parse_json("{" + "".join(f'"{name}":0,' for name in names) + '"0":0}')
 
     assert is_linear(work, "a", size=SIZE)

@@ -59,19 +59,20 @@ def _values(text: str) -> int:
     return text.count("{") + text.count("[") + text.count(",")
 
 
-def parse(text: str, *, comments: bool = False) -> Any:
+def parse(text: str, *, comments: bool = False, any_number: bool = False, most: int = MAX_VALUES) -> Any:
     """Return the value of a JSON text.
 
-    Raises JsonError for broken syntax, for NaN, Infinity and fractions beyond a double, and for integers of
-    thousands of digits. It also raises JsonError for duplicate keys, for nesting deeper than `MAX_DEPTH`, and for more
-    than `MAX_VALUES` values (`bound`).
-    Escapes of half a surrogate pair are allowed, as the JSON grammar allows them.
+    Raises JsonError for broken syntax, for NaN, Infinity and fractions beyond a double unless `any_number`, and for
+    integers of thousands of digits. It also raises JsonError for duplicate keys, for nesting deeper than `MAX_DEPTH`,
+    and for more than `most` values (`bound`). Escapes of half a surrogate pair are allowed, as the JSON grammar
+    allows them.
     """
     if comments:
         text = blank_comments(text)
-    bound(text)
+    bound(text, most)
+    strict: Any = {} if any_number else {"parse_constant": _refuse, "parse_float": _finite}
     try:
-        value = json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
+        value = json.loads(text, object_pairs_hook=_unique, **strict)
     except RecursionError:
         raise _too_deep(text) from None
     except json.JSONDecodeError as error:
@@ -243,9 +244,10 @@ def _line_of(text: str, refused: _RefusedError) -> int:
         return text.count("\n", 0, place) + 1
     seen: set[Path] = set()
     for path, line in places(text):
-        if path in seen and path[-1] == refused.key:
-            return line
-        seen.add(path)
+        if path[-1:] == (refused.key,):
+            if path in seen:
+                return line
+            seen.add(path)
     return 1
 
 

@@ -107,11 +107,12 @@ def test_a_key_that_is_there_twice_is_an_error(safe_gate: SafeGate, shape: str) 
     lines = [f"{good}}}", f'{bad}, "prompt": "z"}}', f"{good}}}".replace("a", "c", 1)]
     text = "\n".join(lines) + "\n" if shape == "lines" else "[" + ",\n".join(lines) + "]"
     Path("in.json").write_text('{"data":' + text + "}" if shape == "inside" else text, "utf-8")
-    err = refusal(safe_gate, "in.json")
-    field = {"lines": "", "list": "[1]: ", "inside": "data[1]: "}[shape]
-    assert f'in.json:2: {field}has the key "prompt" twice in one object; keep one\n' in err
-    assert "1 problem;" in err
-    assert [case["id"] for case in imported(safe_gate, "in.json", "--skip-invalid")] == ["a", "c"]
+    said = 'in.json:2: is not valid JSON: the key "prompt" appears twice in one object\n'
+    assert said in refusal(safe_gate, "in.json")
+    if shape == "lines":
+        assert [case["id"] for case in imported(safe_gate, "in.json", "--skip-invalid")] == ["a", "c"]
+    else:
+        assert said in refusal(safe_gate, "in.json", "--skip-invalid"), "a document is valid or not as a whole"
 
 
 def test_cases_can_go_to_standard_output(safe_gate: SafeGate) -> None:

@@ -12,14 +12,15 @@ import math
 import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from io import BytesIO, StringIO
 from itertools import islice, repeat
 from typing import Any, NamedTuple
 
 from safe_gate.addons.scale import parquet
 from safe_gate.core.figures import plural
-from safe_gate.core.jsontext import MAX_VALUES, TooManyValuesError, bound, is_deep, item_lines, repeated, value_at
+from safe_gate.core.jsontext import MAX_VALUES, JsonError, item_lines, parse, repeated, value_at
 
 Path = tuple[str, ...]
 MOST_BYTES = 16 << 20
@@ -31,7 +32,6 @@ _ZSTD = 93
 _SAMPLE = re.compile(r"samples/.*\.json|header\.json|_journal/start\.json")
 _DIGITS = re.compile(r"(\d+)")
 _BLANK_LINES = re.compile(r"(?:[ \t,;]*+\r?\n)*+")
-_BLANKS = re.compile(r"[ \t\n\r]*+")
 _QUOTED = re.compile(r'"[^"]*+"')
 _SEPARATOR = re.compile(r'"?sep=([^"\w\r\n])"?[ \t,;]*+\r?\n', re.IGNORECASE)
 _BOMS = {
@@ -41,7 +41,7 @@ _BOMS = {
     codecs.BOM_UTF16_BE: "utf-16",
 }
 _ENDS = ("finish_reason", "finishReason", "stop_reason")
-_BREAKS_OFF = "is not valid JSON: it breaks off"
+_NOT_JSON = "is not valid JSON"
 _PARQUET, _ZIP, _GZIP = b"PAR1", b"PK\x03\x04", b"\x1f\x8b"
 
 
@@ -141,49 +141,9 @@ class NotReadable(Exception):
         self.line = line
 
 
-class KeyTwiceError(ValueError):
-    """An object has a key twice."""
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        key = next(repeated(name for name, _ in pairs))
-        raise KeyTwiceError(f"has the key {json.dumps(key[:40])} twice in one object; keep one")
-    return found
-
-
-def _error_or_object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | KeyTwiceError:
-    """Return an object, or the error in its place, so that a document loses only one record."""
-    try:
-        return _unique(pairs)
-    except KeyTwiceError as error:
-        return error
-
-
-_decoder = json.JSONDecoder(object_pairs_hook=_unique)
-_decoder_of_documents = json.JSONDecoder(object_pairs_hook=_error_or_object)
-
-
-def _twice_in(value: Any) -> KeyTwiceError | None:
-    """Return the first object in a value that has a key twice, None if there is none."""
-    if isinstance(value, KeyTwiceError):
-        return value
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    return next(filter(None, map(_twice_in, inner)), None)
-
-
-def parse_json(text: str) -> Any:
-    """Return the value of a JSON text, which may hold NaN and infinite numbers, as tools write them.
-
-    Raises KeyTwiceError, TooManyValuesError, ValueError as the parser does, and RecursionError for a text that is
-    nested too deep.
-    """
-    bound(text)
-    value = _decoder.decode(text)
-    if is_deep(value):
-        raise RecursionError
-    return value
+def parse_json(text: str, most: int = MAX_VALUES) -> Any:
+    """Return the value of a JSON text, which may hold NaN and infinite numbers, as tools write. Raises JsonError."""
+    return parse(text, any_number=True, most=most)
 
 
 def to_utf8(data: bytes, encoding: str) -> bytes:
@@ -215,26 +175,16 @@ def detect_shape(data: bytes) -> str:
     if start == b"[":
         return "document"
     if start == b"{":
-        first = list(islice(filter(bytes.strip, BytesIO(data)), 3))
-        is_lines = len(first) > 1 and any(map(_is_object, first[:2]))
-        return "lines" if is_lines and not _begin_document(first) else "document"
+        first, *more = islice(filter(bytes.strip, BytesIO(data)), 2)
+        return "lines" if more and _is_object(first) else "document"
     delimiter = detect_delimiter(data[:_HEAD].decode("utf-8", "replace"))
     return {"": "", "\t": "tabs"}.get(delimiter, "commas")
 
 
 def _is_object(line: bytes) -> bool:
-    try:
-        text = line.decode("utf-8", "replace") if len(line) <= MOST_BYTES else ""
-        bound(text)
-        return isinstance(json.loads(text), dict)
-    except (ValueError, RecursionError):
-        return False
-
-
-def _begin_document(lines: Sequence[bytes]) -> bool:
-    """Return whether three lines begin one JSON value with a record on a line, and are not JSONL with a broken line."""
-    ends, begins = lines[1].rstrip()[-1:], lines[-1].lstrip()[:1]
-    return not _is_object(lines[0]) and (ends == b"," or begins in (b",", b"]", b"}"))
+    with suppress(JsonError):
+        return isinstance(parse_json(line[:MOST_BYTES].decode("utf-8", "replace")), dict)
+    return False
 
 
 def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | RefusedRecord]:
@@ -251,27 +201,16 @@ def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Itera
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise NotReadable(_parse_error_reason(error)) from None
+        raise NotReadable(_not_utf8(error)) from None
     if shape == "document":
-        return _read_documents(text, paths, is_row)
+        return _read_document(text, paths, is_row)
     delimiter = "\t" if shape == "tabs" else detect_delimiter(text[:_HEAD].replace("\t", " ")) or ","
     return read_table(_bounded_lines(text, delimiter), delimiter, shape)
 
 
-def _parse_error_reason(error: ValueError | RecursionError) -> str:
-    """Return the words for an error of `parse_json` or of decoding."""
-    if isinstance(error, UnicodeDecodeError):
-        byte = error.object[error.start]
-        return f"is not UTF-8: it has the byte 0x{byte:02x}; name the encoding, such as --encoding cp1252"
-    if isinstance(error, RecursionError):
-        return "is nested too deep"
-    if isinstance(error, TooManyValuesError):
-        return f"holds {error}"
-    if isinstance(error, KeyTwiceError):
-        return str(error)
-    if isinstance(error, json.JSONDecodeError):
-        return f"is not valid JSON: {error.msg.lower().removesuffix(' at')}"
-    return "holds a number of too many digits"
+def _not_utf8(error: UnicodeDecodeError) -> str:
+    byte = error.object[error.start]
+    return f"is not UTF-8: it has the byte 0x{byte:02x}; name the encoding, such as --encoding cp1252"
 
 
 # --- JSON -----------------------------------------------------------------------------------------
@@ -285,33 +224,20 @@ def _read_lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[R
             continue
         try:
             yield from _items_of(Record(number, parse_json(line.decode("utf-8"))), "", paths, is_row)
-        except (ValueError, RecursionError) as error:
-            is_broken = not isinstance(error, RecursionError | KeyTwiceError | TooManyValuesError)
-            if is_broken and not line.endswith(b"\n"):
-                raise NotReadable(_BREAKS_OFF, number) from None
-            yield RefusedRecord(_parse_error_reason(error), Record(number, None))
+        except (UnicodeDecodeError, JsonError) as error:
+            words = _not_utf8(error) if isinstance(error, UnicodeDecodeError) else f"{_NOT_JSON}: {error}"
+            if not line.endswith(b"\n"):
+                raise NotReadable(words, number) from None
+            yield RefusedRecord(words, Record(number, None))
 
 
-def _read_documents(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | RefusedRecord]:
-    """Yield the records of a JSON text, or of several one after the other."""
-    line, place = 1, _BLANKS.match(text).end()  # type: ignore[union-attr]  # it also matches nothing
+def _read_document(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:
+    """Yield the records of a JSON text."""
     try:
-        bound(text, 4 * MAX_VALUES)
-        line += text.count("\n", 0, place)
-        while place < len(text):
-            value, end = _decoder_of_documents.raw_decode(text, place)
-            if is_deep(value):
-                raise RecursionError
-            for record in _items_of(Record(line, value), text[place:end], paths, is_row):
-                error = _twice_in(record.value)
-                yield RefusedRecord(str(error), record) if error else record
-            start, place = place, _BLANKS.match(text, end).end()  # type: ignore[union-attr]
-            line += text.count("\n", start, place)
-    except json.JSONDecodeError as error:
-        is_over = not text[error.pos :].strip() or error.msg.startswith("Unterminated")
-        raise NotReadable(_BREAKS_OFF if is_over else _parse_error_reason(error), error.lineno) from None
-    except (ValueError, RecursionError) as error:
-        raise NotReadable(_parse_error_reason(error), line) from None
+        value = parse_json(text, 4 * MAX_VALUES)
+    except JsonError as error:
+        raise NotReadable(f"{_NOT_JSON}: {error}", error.line) from None
+    yield from _items_of(Record(1, value), text, paths, is_row)
 
 
 def _items_of(document: Record, text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:
@@ -405,8 +331,8 @@ def _read_columns(data: bytes) -> Iterator[Record | RefusedRecord]:
                 continue
             try:
                 yield Record(number, parse_json(line), "columns")
-            except (KeyTwiceError, TooManyValuesError) as error:
-                yield RefusedRecord(_parse_error_reason(error), Record(number, None))
+            except JsonError as error:
+                yield RefusedRecord(f"{_NOT_JSON}: {error}", Record(number, None))
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}") from None
 
@@ -437,8 +363,8 @@ def _read_archive(data: bytes) -> Iterator[Record | RefusedRecord]:
             try:
                 value = parse_json(archive.read(one).decode("utf-8"))
                 yield Record(0, value, "json", one.filename, not one.filename.startswith("samples/"))
-            except (KeyTwiceError, TooManyValuesError, RecursionError) as error:
-                yield RefusedRecord(f"{_parse_error_reason(error)} in {one.filename}")
+            except JsonError as error:
+                yield RefusedRecord(f"{_NOT_JSON} in {one.filename}: {error}")
     except broken as error:
         raise NotReadable(f"is not a readable archive: {str(error)[:100]}") from None
 

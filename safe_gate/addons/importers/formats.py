@@ -39,7 +39,7 @@ from safe_gate.addons.importers.messages import (
     replies_of,
     unused_side_fields,
 )
-from safe_gate.core.jsontext import value_at
+from safe_gate.core.jsontext import JsonError, value_at
 from safe_gate.model import record
 
 Value = dict[str, Any]
@@ -207,7 +207,7 @@ def _json(text: str) -> Any:
     """Return the text, object or list that a text holds as JSON, None for none."""
     try:
         return parse_json(text) if text.startswith(('"', "{", "[")) else None
-    except (ValueError, RecursionError):
+    except JsonError:
         return None
 
 

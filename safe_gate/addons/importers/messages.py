@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from safe_gate.addons.importers.files import RefusedRecord, error_text, field_words, has_value, list_texts, parse_json
+from safe_gate.core.jsontext import JsonError
 from safe_gate.core.text.characters import is_blank
 from safe_gate.evaluators.replies import without_reasoning
 
@@ -113,7 +114,7 @@ def parse_embedded_json(value: Any) -> Any:
     if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
         try:
             return parse_json(value)
-        except (ValueError, RecursionError):
+        except JsonError:
             return value
     return value
 

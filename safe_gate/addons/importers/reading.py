@@ -227,8 +227,6 @@ def _outcomes(
                 yield record, id_, item
         except RefusedRecord as refused:
             yield record, id_, refused
-        except RecursionError:
-            yield record, id_, RefusedRecord("is nested too deep")
     if format_.ending and not recording.broken:
         yield from ((NO_RECORD, "", fault) for fault in format_.ending(seen))
 

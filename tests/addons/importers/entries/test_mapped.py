@@ -231,7 +231,7 @@ def test_lines_that_cannot_become_cases_are_skipped_and_counted(safe_gate: SafeG
 def test_a_file_that_breaks_off_is_never_skipped(safe_gate: SafeGate) -> None:
     Path("in.json").write_text('[{"id": "a", "prompt": "x", "response": "y"},\n', "utf-8")
     err = refusal(safe_gate, "in.json", "nowhere.json", "--skip-invalid")
-    assert "in.json:2: is not valid JSON: it breaks off\n" in err
+    assert "in.json:1: is not valid JSON: it breaks off, at column 46\n" in err
     assert "nowhere.json: matches no file" in err
 
 

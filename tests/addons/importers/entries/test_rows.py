@@ -104,7 +104,7 @@ def test_a_fault_in_a_field_of_our_own_case_is_an_error(safe_gate: SafeGate, fie
         ('"id": "a", "checks": ["topic_pivot", NaN]', ":1: a: checks[1]: is NaN; expected text"),
         ('"id": "a", "response": NaN', ":1: a: assistant: is NaN; expected text"),
         ('"id": "a", "prompt": 1e999', ":1: a: has no text in prompt"),
-        (f'"id": "a", "x_deep": {"[" * 200}{"]" * 200}', ":1: is nested too deep"),
+        (f'"id": "a", "x_deep": {"[" * 200}{"]" * 200}', ":1: is not valid JSON: values are nested more than 100 deep"),
     ],
 )
 def test_what_json_cannot_hold_is_a_problem_with_its_place(safe_gate: SafeGate, fields: str, words: str) -> None:
@@ -162,14 +162,19 @@ def test_a_first_line_of_many_megabytes_is_a_row(safe_gate: SafeGate) -> None:
     assert [ask for _, ask, _ in exchanges(imported(safe_gate, "in.jsonl"))] == [ASK]
 
 
-@pytest.mark.parametrize("end", [b'{"prompt": "x", "resp', b'{"prompt": "x", "response": "\xe2\x82', b'"x'])
-def test_lines_that_end_early_are_never_skipped(safe_gate: SafeGate, end: bytes) -> None:
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (b'{"prompt": "x", "resp', "is not valid JSON: it breaks off, at column 17"),
+        (b'{"prompt": "x", "response": "\xe2\x82', "is not UTF-8: it has the byte 0xe2"),
+        (b'"x', "is not valid JSON: it breaks off, at column 1"),
+    ],
+)
+def test_lines_that_end_early_are_never_skipped(safe_gate: SafeGate, end: bytes, words: str) -> None:
     good = b'{"id": "a", "prompt": "x", "response": "y"}\n'
     Path("in.jsonl").write_bytes(good * 25 + end)
     for flags in ([], ["--skip-invalid"]):
-        assert "in.jsonl:26: is not valid JSON: it breaks off; what follows is not read" in refusal(
-            safe_gate, "in.jsonl", *flags
-        )
+        assert f"in.jsonl:26: {words}" in refusal(safe_gate, "in.jsonl", *flags)
     Path("in.jsonl").write_bytes(good.rstrip())
     assert len(imported(safe_gate, "in.jsonl")) == 1
 

@@ -296,4 +296,4 @@ def test_an_old_log_of_lm_eval_gives_each_document_once(safe_gate: SafeGate, ord
 def test_a_record_that_is_nested_too_deep_is_refused(safe_gate: SafeGate) -> None:
     deep = '{"output": ' * 600 + '"x"' + "}" * 600
     Path("in.jsonl").write_text(json.dumps(run("X")).replace('"X"', deep) + "\n", "utf-8")
-    assert "in.jsonl:1: is nested too deep" in refusal(safe_gate, "in.jsonl")
+    assert "in.jsonl:1: is not valid JSON: values are nested more than 100 deep" in refusal(safe_gate, "in.jsonl")
