@@ -118,10 +118,7 @@ def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
         ([*update.recorded], "New, not in the file"),
         (update.gone, "Gone from the recording, so with their old replies"),
         ([*update.unlike], "Not like the recording, so with their old replies"),
-        (update.labelled, "Changed under labels, which to check"),
-        (update.unjudged, "Changed, so without their old verdicts"),
-        (update.unfit, f"No longer valid, as safe-gate validate {file} says"),
-        (sorted(update.unused), "Fields of the recording that an update leaves as they are in the file"),
+        (update.labelled, "Changed under labels or marks, or without old verdicts, which to check"),
     ):
         if ids:
             yield f"{words}: {len(ids)} ({console.join_names(ids, _MOST_IDS)})"

@@ -150,17 +150,6 @@ def places(text: str) -> Iterator[tuple[Path, int]]:
     [((), 1), (('a',), 1), (('a', 0), 2)]
     """
     line, counted = 1, 0
-    for path, place in offsets(text):
-        line, counted = line + text.count("\n", counted, place), place
-        yield path, line
-
-
-def offsets(text: str) -> Iterator[tuple[Path, int]]:
-    r"""Yield the path of every value of a JSON text that parses, and where in the text it begins.
-
-    >>> list(offsets('{"a": [\n1]}'))
-    [((), 0), (('a',), 6), (('a', 0), 8)]
-    """
     path: list[str | int] = []
     expects_key: list[bool] = []  # one for each open object; arrays hold False
     for match in _TOKEN.finditer(text):
@@ -178,7 +167,8 @@ def offsets(text: str) -> Iterator[tuple[Path, int]]:
         elif expects_key and expects_key[-1]:
             path[-1] = json.loads(token) if "\\" in token else token[1:-1]
         else:
-            yield tuple(path), match.start()
+            line, counted = line + text.count("\n", counted, match.start()), match.start()
+            yield tuple(path), line
             if token in "[{":
                 path.append(0 if token == "[" else "")
                 expects_key.append(token == "{")

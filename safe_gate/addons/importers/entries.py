@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from io import BytesIO
 from itertools import groupby
@@ -25,8 +25,6 @@ from safe_gate.addons.importers.files import Record, RefusedRecord, RepeatedColu
 from safe_gate.addons.importers.formats import Format
 from safe_gate.addons.importers.messages import Sample, content_text, last_exchange, parse_embedded_json
 from safe_gate.core.case import Exchange, Imports
-from safe_gate.core.jsontext import offsets, parse
-from safe_gate.evaluators.judged import PREFIX
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk, recorded
 from safe_gate.model import record
@@ -37,10 +35,6 @@ AUTO = "auto"
 
 BY_DEFAULT = next(name for name in IMPORTING if not EVALUATORS[name].input.cases)
 """The evaluator whose cases an import makes by default: its lines hold whole cases."""
-
-Keys = tuple[str | int, ...]
-Replies = Sequence[tuple[Keys, Any]]
-Providers = dict[str, dict[str, Any]]
 
 _LONGEST_ID = 180  # leaves room for the number of a sample
 _MOST_DIGITS = 9  # of a context
@@ -167,53 +161,38 @@ def prompt_of_line(entry: JsonObject) -> Sequence[str]:
     return ["\n\n".join(content_text(one["content"])[0] or "" for one in some) for some in runs]
 
 
-def _why_unlike(case: JsonObject, entry: JsonObject, is_moved: bool) -> str:
+def _why_unlike(case: JsonObject, entry: JsonObject, *, is_sample: bool) -> str:
     """Return why a case does not take the replies that are recorded under its id, "" if it does."""
     if not entry:
         return "is recorded more than once; give each recorded reply its own id, or name its field: --map id=FIELD"
     if prompt_of_line(case) != prompt_of_line(entry):
         return "has another message than the recording has under this id; give the recording another id"
-    if is_moved:
+    ours, theirs = (one.get("x_provider") for one in (case, entry))
+    if is_sample and ours and theirs and ours != theirs:
         return "has another x_provider than the recording has under this id; correct the id or the x_provider"
-    old, new = (len(one) for one in _replaced(case, entry))
-    words = f"has {old} replies and system messages, and the recording {new}; correct the case by hand"
-    return words if old != new else ""
+    old, new = len(replies_of_line(case)), len(replies_of_line(entry))
+    return "" if old == new else f"has {old} replies, and the recording {new}; correct the case by hand"
 
 
-def _providers(lines: Iterable[JsonObject], key: str) -> Providers:
-    """Return the provider of each id, by what stands before the number of a sample."""
-    found = Providers()
-    for one in lines:
-        found.setdefault(one[key].rpartition("#")[0], {})[one[key]] = one.get("x_provider")
-    return found
-
-
-def _moved(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterator[str]:
-    """Yield the samples that are recorded from another provider, unless a new one took the place of an old one."""
-    for id_ in ours.keys() & theirs.keys():
-        old, new = ours[id_], theirs[id_]
-        is_new = ours.keys() == theirs.keys() and old not in theirs.values() and new not in ours.values()
-        if old and new and old != new and not is_new:
-            yield id_
-
-
-def _replaced(case: JsonObject, entry: JsonObject) -> tuple[Replies, Replies]:
-    """Return the replies of two lines, and their system messages if both have some."""
-    replies, again = replies_of_line(case), replies_of_line(entry)
-    kept, system = (_of_role(one, "system") for one in (case, entry))
-    return ([*replies, *kept], [*again, *system]) if kept and system else (replies, again)
-
-
-def replies_of_line(entry: JsonObject) -> Replies:
-    """Return each reply in a line with its path; of parts of a text, the text."""
+def replies_of_line(entry: JsonObject) -> list[Any]:
+    """Return each reply in a line; of parts of a text, the text."""
     if isinstance(entry.get("messages"), list):
-        return _of_role(entry, "assistant")
-    return [((name,), entry[name]) for name in ("assistant", "output") if name in entry]
+        return [content_text(one["content"])[0] for one in entry["messages"] if one["role"] == "assistant"]
+    return [entry[name] for name in ("assistant", "output") if name in entry]
 
 
-def _of_role(entry: JsonObject, role: str) -> Replies:
-    contents = ((index, one["content"]) for index, one in enumerate(entry.get("messages", ())) if one["role"] == role)
-    return [(("messages", index, "content"), content_text(one)[0]) for index, one in contents]
+def _with_replies(case: JsonObject, entry: JsonObject) -> JsonObject:
+    """Return a case with the replies of a recording and its verdicts. Those of an old reply go with it."""
+    new, before, verdicts = replies_of_line(entry), case.get(_VERDICTS, {}), entry.get(_VERDICTS, {})
+    if new == replies_of_line(case):
+        found, verdicts = case, {**before, **verdicts}
+    elif isinstance(case.get("messages"), list):
+        replies = iter(new)
+        talk = [{**one, "content": next(replies)} if one["role"] == "assistant" else one for one in case["messages"]]
+        found = {**case, "messages": talk}
+    else:
+        found = {**case, "assistant" if "assistant" in case else "output": new[0]}
+    return found if verdicts == before else {**found, _VERDICTS: verdicts}
 
 
 def shorten_id(id_: str) -> str:
@@ -235,9 +214,6 @@ def to_json_line(value: Any, *, ascii_only: bool = False) -> str:
     return text
 
 
-_decoder = json.JSONDecoder()
-
-
 @dataclass(slots=True)
 class Update:
     """The recorded replies by id, and the cases that they change. It is complete when all `lines` are read."""
@@ -257,13 +233,7 @@ class Update:
     unlike: dict[str, Problem] = field(default_factory=dict)
     """Why a case does not take the reply that is recorded under its id, by id."""
     labelled: list[str] = field(default_factory=list)
-    """The changed cases with labels, which were given to the old reply."""
-    unjudged: list[str] = field(default_factory=list)
-    """The changed cases that lose verdicts, because the recording has none in their place."""
-    unfit: list[str] = field(default_factory=list)
-    """The changed cases that are not valid any more, such as with marks that quote the old reply."""
-    unused: set[str] = field(default_factory=set)
-    """The fields of the recording that a case lacks, or has with another value."""
+    """The changed cases with labels or marks, which were given to the old reply, or without its verdicts."""
     problems: Problems = field(default_factory=Problems)
 
     def lines(self, path: Path) -> Iterator[str]:
@@ -272,7 +242,6 @@ class Update:
         Raises CannotJudge, at the latest at the end, with every problem of the file.
         """
         name, kind, places = disk.display_path(path), self.request.makes.kind, dict[str, Place]()
-        read = list[tuple[str, JsonObject, Place]]()
         if checked.is_columnar(path):
             raise CannotJudge.at(name, "is Parquet; expected a file of JSON lines")
         for part in recorded.read_file_parts(path, kind, disk.BOUNDS, recorded.PART_LINES):
@@ -287,12 +256,8 @@ class Update:
                         cases[found[0].line] = found[1]
                 for number, data in enumerate(BytesIO(part.data), part.first):
                     text = data.decode("utf-8", "replace")  # a line that is not UTF-8 is a problem
-                    read.append((text, cases.get(number, {}), Place(name, number)))
-        ours = _providers((case for _, case, _ in read if case), self.request.key)
-        theirs = _providers(self.recorded.values(), self.request.key)
-        moved = {id_ for base in self.repeated for id_ in _moved(ours.get(base, {}), theirs.get(base, {}))}
-        for text, case, place in read:
-            yield self._line(text, case, place, places, moved) if case else text
+                    place = Place(name, number)
+                    yield self._line(text, cases[number], place, places) if number in cases else text
         for one in self.unlike.values() if not (self.is_lenient and self.known) else ():
             self.problems.add(one)
         if self.problems:
@@ -301,7 +266,7 @@ class Update:
             words = "has none of the recorded ids; name their field: --map id=FIELD"
             raise CannotJudge.at(name, words, Code.UNKNOWN_CASE)
 
-    def _line(self, text: str, case: JsonObject, place: Place, places: dict[str, Place], moved: Set[str]) -> str:
+    def _line(self, text: str, case: JsonObject, place: Place, places: dict[str, Place]) -> str:
         id_ = case[self.request.key]
         if twice := recorded.check_duplicate(places, id_, place, self.request.key):
             self.problems.add(twice)
@@ -310,48 +275,15 @@ class Update:
         if not entry and id_ not in self.repeated:
             self.gone.append(id_)
             return text
-        if words := _why_unlike(case, entry, id_ in moved):
+        if words := _why_unlike(case, entry, is_sample=id_.rpartition("#")[0] in self.repeated):
             self.unlike[id_] = Problem(place, words, id_)
             return text
         self.known += 1
-        replies, again = replies_of_line(case), replies_of_line(entry)
-        own = {**case.get("messages", ({},))[-1], **case}  # the last message may hold the labels
-        used = {self.request.key, "user", "assistant", "output", "messages", _VERDICTS}
-        self.unused |= {name for name in entry.keys() - used if entry[name] != own.get(name)}
-        for ((_, at, *_), _), ((_, there, *_), _) in zip(replies[:-1], again[:-1], strict=False):
-            ours, theirs = case["messages"][at], entry["messages"][there]
-            self.unused |= {name for name in theirs.keys() - {"content"} if theirs[name] != ours.get(name)}
-        other: dict[Keys, Any] = {
-            path: after for (path, before), (_, after) in zip(*_replaced(case, entry), strict=True) if before != after
-        }
-        before, verdicts = case.get(_VERDICTS, {}), entry.get(_VERDICTS, {})
-        if other.keys().isdisjoint(path for path, _ in replies):
-            verdicts = {**before, **verdicts}
-        if other and any({"expected", "marks"} & one.keys() for one in (case, *case.get("messages", ()))):
-            self.labelled.append(id_)
-        if before.keys() - verdicts.keys():
-            self.unjudged.append(id_)
-        if verdicts != before:
-            other[_VERDICTS,] = verdicts
-        if not other:
+        new = _with_replies(case, entry)
+        if new == case:
             return text
         self.changed += 1
-        bare = text.removeprefix("\ufeff")
-        changed = _replace_values(bare, other)
-        missing = {one for one in case.get("checks", ()) if one.startswith(PREFIX)} - {PREFIX + one for one in verdicts}
-        if missing or any(True for _ in EVALUATORS[self.request.evaluator].faults(parse(changed))):
-            self.unfit.append(id_)
-        return text[: len(text) - len(bare)] + changed
-
-
-def _replace_values(line: str, values: dict[Keys, Any]) -> str:
-    """Return a line of JSON with other values at some paths, escaped as the line is. A key that it lacks comes last."""
-    ascii_only = line.isascii() and "\\u" in line
-    found = [one for one in offsets(line) if one[0] in values]
-    for (key,) in values.keys() - dict(found):
-        end = line.rindex("}")
-        line = f"{line[:end]}, {json.dumps(key)}: {to_json_line(values[key,], ascii_only=ascii_only)}{line[end:]}"
-    for path, start in reversed(found):
-        end = _decoder.raw_decode(line, start)[1]
-        line = line[:start] + to_json_line(values[path], ascii_only=ascii_only) + line[end:]
-    return line
+        has_lost = bool(case.get(_VERDICTS, {}).keys() - new.get(_VERDICTS, {}).keys())
+        if has_lost or any({"expected", "marks"} & one.keys() for one in (case, *case.get("messages", ()))):
+            self.labelled.append(id_)
+        return to_json_line(new) + text[len(text.rstrip("\r\n")) :]

@@ -9,6 +9,7 @@ import pytest
 from tests.support.cases import SafeGate
 from tests.support.importing import EARLIER, OUTPUT, SYSTEM, TURNS, write
 
+TO_CHECK = "Changed under labels or marks, or without old verdicts, which to check"
 KEPT = (
     '\ufeff{"assistant" : "Old.",  "user": "Hi",\t"id":"a", "checks": ["topic_pivot"], "notes": "n\\u00e9", "x_z": 1.0}\r\n'
     "\r\n"
@@ -34,12 +35,17 @@ def updated(safe_gate: SafeGate, *flags: str, path: str = "cases.jsonl") -> list
 
 def test_replies_of_known_ids_change_and_nothing_else(safe_gate: SafeGate) -> None:
     Path("cases.jsonl").write_bytes(KEPT.encode())
-    recorded(("b", "Ho", "same"), ("new", "x", "y"), ("a", "Hi", 'Neu: "\u00e9"\n'))
+    recorded(("b", "Ho", "same"), ("new", "x", "y"), ("a", "Hi", 'Neu: "\u00e9\ud800"\n'))
+    _, *others = KEPT.split("\r\n", 1)
     told = ["New, not in the file: 1 (new)", "Gone from the recording, so with their old replies: 1 (gone)"]
-    told.append("Fields of the recording that an update leaves as they are in the file: 1 (x_new)")
     for changed in (1, 0):
         assert updated(safe_gate) == [f"Updated: cases.jsonl, {changed} of 3 cases changed", *told]
-        assert Path("cases.jsonl").read_bytes().decode() == KEPT.replace('"Old."', r'"Neu: \"\u00e9\"\n"')
+        first, *rest = Path("cases.jsonl").read_bytes().decode().split("\r\n", 1)
+        assert rest == others, "lines that do not change stay to the byte"
+        assert list(json.loads(first).items()) == [
+            ("assistant", 'Neu: "\u00e9\ud800"\n'),
+            *{"user": "Hi", "id": "a", "checks": ["topic_pivot"], "notes": "n\u00e9", "x_z": 1.0}.items(),
+        ]
 
 
 def test_every_reply_of_a_conversation_changes(safe_gate: SafeGate) -> None:
@@ -47,7 +53,7 @@ def test_every_reply_of_a_conversation_changes(safe_gate: SafeGate) -> None:
     for one in other[1::2]:
         one["content"] = f"New {one['content']}"
     write("cases.jsonl", {"id": "a", "messages": [SYSTEM, *said], "tags": ["t"]})
-    write("in.jsonl", {"id": "a", "messages": other})
+    write("in.jsonl", {"id": "a", "messages": [SYSTEM | {"content": "Be brief."}, *other]})
     assert updated(safe_gate) == ["Updated: cases.jsonl, 1 of 1 case changed"]
     assert values("cases.jsonl") == [{"id": "a", "messages": [SYSTEM, *other], "tags": ["t"]}]
 
@@ -59,39 +65,12 @@ def test_labels_and_marks_of_the_old_reply_are_named(safe_gate: SafeGate) -> Non
     write("cases.jsonl", *cases)
     recorded(*((id_, "Hi", "You choose.") for id_ in "abc"))
     told = updated(safe_gate)
-    assert "Changed under labels, which to check: 2 (a, b)" in told
-    assert "No longer valid, as safe-gate validate cases.jsonl says: 1 (b)" in told
+    assert f"{TO_CHECK}: 2 (a, b)" in told
     assert values("cases.jsonl") == [one | {"assistant": "You choose."} for one in cases]
     assert safe_gate("validate", "cases.jsonl").code == 3
     write("cases.jsonl", {"id": "a", "messages": [*EARLIER[:1], EARLIER[1] | label, *TURNS], "turns": "all"})
     write("in.jsonl", {"id": "a", "messages": [*EARLIER, TURNS[0], TURNS[1] | {"content": "It is lost."}]})
-    assert "Changed under labels, which to check: 1 (a)" in updated(safe_gate)
-
-
-@pytest.mark.parametrize("is_in_message", [False, True])
-def test_other_fields_of_the_recording_are_named_if_they_differ(safe_gate: SafeGate, *, is_in_message: bool) -> None:
-    label, other = {"expected": {"topic_pivot": True}}, {"expected": {"topic_pivot": False}}
-    case: dict[str, Any] = {"id": "a", "user": "Hi", "assistant": "Hello.", "tags": ["t"], "notes": "kept"} | label
-    if is_in_message:
-        del case["user"], case["assistant"], case["expected"]
-        case["messages"] = [TURNS[0], TURNS[1] | label]
-    write("cases.jsonl", case)
-    rest = {"tags": ["t"], "notes": "checked by kim", "must_contain": ["o"]}
-    for recorded_label, named in ((label, "2 (must_contain, notes)"), (other, "3 (expected, must_contain, notes)")):
-        last = {"messages": [TURNS[0], TURNS[1] | recorded_label]} if is_in_message else recorded_label
-        write("in.jsonl", case | rest | last)
-        told = updated(safe_gate)[1:]
-        assert told == [f"Fields of the recording that an update leaves as they are in the file: {named}"]
-        assert values("cases.jsonl") == [case]
-
-
-def test_labels_of_earlier_replies_in_the_recording_are_named_if_they_differ(safe_gate: SafeGate) -> None:
-    label = {"expected": {"topic_pivot": False}}
-    case = {"id": "a", "messages": [*EARLIER, *TURNS], "turns": "all"}
-    write("cases.jsonl", case | {"messages": [SYSTEM, *EARLIER, *TURNS]})
-    write("in.jsonl", case | {"messages": [EARLIER[0], EARLIER[1] | label, *TURNS]})
-    said = "Fields of the recording that an update leaves as they are in the file: 1 (expected)"
-    assert updated(safe_gate)[1:] == [said]
+    assert f"{TO_CHECK}: 1 (a)" in updated(safe_gate)
 
 
 def test_verdicts_come_with_the_reply_that_they_are_of(safe_gate: SafeGate) -> None:
@@ -103,13 +82,11 @@ def test_verdicts_come_with_the_reply_that_they_are_of(safe_gate: SafeGate) -> N
     write("cases.jsonl", *cases(same | good, same | good, same, same | good, same | good))
     write("in.jsonl", *cases(other | bad, other, other | bad, same, same | bad))
     told = updated(safe_gate)
-    assert told == ["Updated: cases.jsonl, 4 of 5 cases changed", "Changed, so without their old verdicts: 1 (b)"]
+    assert told == ["Updated: cases.jsonl, 4 of 5 cases changed", f"{TO_CHECK}: 1 (b)"]
     assert values("cases.jsonl") == cases(other | bad, other | {"judged": {}}, other | bad, same | good, same | bad)
     write("o.jsonl", {"test_id": "a", "output": OUTPUT | {"summary": "Old."}} | good)
     write("in.jsonl", {"id": "a", "output": OUTPUT})
-    assert "Changed, so without their old verdicts: 1 (a)" in updated(
-        safe_gate, "--evaluator", "safe_v0", path="o.jsonl"
-    )
+    assert f"{TO_CHECK}: 1 (a)" in updated(safe_gate, "--evaluator", "safe_v0", path="o.jsonl")
     assert values("o.jsonl") == [{"test_id": "a", "output": OUTPUT, "judged": {}}]
 
 
@@ -117,24 +94,17 @@ def test_a_changed_reply_alone_loses_the_verdicts_that_the_recording_lacks(safe_
     tone, care = ({name: {"passed": name == "tone", "by": "j"}} for name in ("tone", "care"))
     case = {"id": "a", "user": "Hi", "assistant": "Hello.", "checks": ["judged/care"], "judged": tone | care}
     other = case | {"assistant": "Go away."}
-    lost = ["Changed, so without their old verdicts: 1 (a)"]
-    lost += ["No longer valid, as safe-gate validate cases.jsonl says: 1 (a)"]
-    for old, reply, verdicts, told, kept in (
-        (case, case, {"judged": tone}, [], tone | care),
-        (case, other, {"judged": tone}, lost, tone),
-        (case, other, {}, lost, {}),
-        (case | {"judged": {}}, other, {}, lost[1:], {}),
+    for old, reply, verdicts, kept in (
+        (case, case, {"judged": tone}, tone | care),
+        (case, other, {"judged": tone}, tone),
+        (case, other, {}, {}),
     ):
         write("cases.jsonl", old)
         write("in.jsonl", {"id": "a", "user": "Hi", "assistant": reply["assistant"]} | verdicts)
-        assert updated(safe_gate)[1:] == told
+        lost = kept != tone | care
+        assert updated(safe_gate)[1:] == [f"{TO_CHECK}: 1 (a)"] * lost
         assert values("cases.jsonl") == [reply | {"judged": kept}]
-        assert safe_gate("validate", "cases.jsonl").code == (3 if told else 0)
-    talk = {"id": "a", "messages": [SYSTEM, *EARLIER, *TURNS], "judged": tone}
-    write("cases.jsonl", talk)
-    write("in.jsonl", talk | {"messages": [SYSTEM | {"content": "Be brief."}, *EARLIER, *TURNS], "judged": care})
-    assert updated(safe_gate)[1:] == []
-    assert values("cases.jsonl")[0]["judged"] == tone | care
+        assert safe_gate("validate", "cases.jsonl").code == (3 if lost else 0)
 
 
 def test_another_message_is_never_given_a_reply(safe_gate: SafeGate) -> None:
@@ -158,7 +128,7 @@ BUBBLES = {"messages": [{"role": "user", "content": "Hi"}, *({"role": "assistant
     [
         ({"id": "a"} | OLD, [{"id": "a"} | NEW] * 2, "a: is recorded more than once; give each recorded reply its own"),
         ({"id": "a#2", "x_provider": "c"} | OLD, [{"id": "a", "x_provider": one} | NEW for one in "abc"], "a#2: has another x_provider than the recording"),
-        ({"id": "a"} | BUBBLES, [{"id": "a"} | NEW], "a: has 2 replies and system messages, and the recording 1; correct"),
+        ({"id": "a"} | BUBBLES, [{"id": "a"} | NEW], "a: has 2 replies, and the recording 1; correct"),
     ],
 )  # fmt: skip
 def test_a_reply_that_may_be_that_of_another_is_refused(
@@ -183,14 +153,9 @@ def sources(assistant: str, *providers: str) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize(
     ("providers", "kept"),
-    [
-        (["gpt-5", "claude"], []),
-        (["gpt-5", "mistral"], []),
-        (["claude", "gpt-5"], ["a#1", "a#2"]),
-        (["aleph", "gpt-5", "mistral"], ["a#1", "a#2"]),
-    ],
+    [(["gpt-4", "claude"], []), (["gpt-5", "claude"], ["a#1"]), (["claude", "gpt-4", "x"], ["a#1", "a#2"])],
 )
-def test_a_new_model_replaces_an_old_one_unless_samples_move(
+def test_a_sample_never_takes_the_reply_of_another_provider(
     safe_gate: SafeGate, providers: list[str], kept: list[str]
 ) -> None:
     cases = sources("Old.", "gpt-4", "claude")
@@ -205,19 +170,8 @@ def test_a_new_model_replaces_an_old_one_unless_samples_move(
 def test_a_single_reply_of_another_provider_replaces_the_old_one(safe_gate: SafeGate) -> None:
     write("cases.jsonl", {"id": "a", "x_provider": "old"} | OLD)
     write("in.jsonl", {"id": "a", "x_provider": "new"} | NEW)
-    assert updated(safe_gate)[1:] == [
-        "Fields of the recording that an update leaves as they are in the file: 1 (x_provider)"
-    ]
+    assert updated(safe_gate)[1:] == []
     assert values("cases.jsonl") == [{"id": "a", "x_provider": "old"} | NEW]
-
-
-@pytest.mark.parametrize("other", [SYSTEM | {"content": "Be brief."}, None])
-def test_a_recorded_system_message_replaces_that_of_the_case(safe_gate: SafeGate, other: Any) -> None:
-    said = [*EARLIER, *TURNS]
-    write("cases.jsonl", {"id": "a", "messages": [SYSTEM, *said]})
-    write("in.jsonl", {"id": "a", "messages": [*([other] if other else []), *said]})
-    assert safe_gate("import", "in.jsonl", "--update", "cases.jsonl").code == 0
-    assert values("cases.jsonl")[0]["messages"] == [other or SYSTEM, *said]
 
 
 def test_a_file_that_is_replaced_keeps_its_permissions(safe_gate: SafeGate) -> None:
