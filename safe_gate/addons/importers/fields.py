@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from safe_gate.addons.importers.files import RefusedRecord, field_words, has_value, id_text, list_texts
-from safe_gate.addons.importers.messages import PLUMBING, Message, Sample, find_reply, parse_embedded_json, read_side
+from safe_gate.addons.importers.messages import Message, Sample, find_reply, parse_embedded_json, read_side
 from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators.registry import EVALUATORS
 
@@ -121,14 +121,9 @@ def value_at(value: Any, path: str) -> Any:
     >>> value_at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), value_at({"A": {"b.c ": "y"}}, "a.b.c")
     ('x', 'y')
     """
-    return _trail(value, path)[-1][1]
-
-
-def _trail(value: Any, path: str) -> list[tuple[Any, Any]]:
-    """Return the keys and indexes that a path leads along, each with its value. Raises RefusedRecord for nothing."""
     if isinstance(value, dict) and (key := _key(path, value)) is not None:
-        return [(key, value[key])]
-    found, steps = list[tuple[Any, Any]](), _STEP.sub(r".\1", path).strip(".").split(".")
+        return value[key]
+    steps = _STEP.sub(r".\1", path).strip(".").split(".")
     while steps:
         inner = parse_embedded_json(value)
         names = ((_step(".".join(steps[:taken]), inner), taken) for taken in range(len(steps), 0, -1))
@@ -136,8 +131,7 @@ def _trail(value: Any, path: str) -> list[tuple[Any, Any]]:
         if step is None:
             raise RefusedRecord(f"has no field {path}; correct --map")
         value, steps = inner[step], steps[taken:]
-        found.append((step, value))
-    return found
+    return value
 
 
 def _step(name: str, value: Any) -> str | int | None:
@@ -147,27 +141,10 @@ def _step(name: str, value: Any) -> str | int | None:
     return _key(name, value) if isinstance(value, dict) else None
 
 
-def unused_beside(value: Mapping[str, Any], paths: Iterable[str], used: Collection[str]) -> Iterator[str]:
-    """Yield words for what stands beside the places that paths lead to, inside the fields that are not `used`."""
-    trails = [[key for key, _ in _trail(value, path)] for path in paths]
-    for key in dict.fromkeys(trail[0] for trail in trails):
-        if key not in used:
-            yield from _beside(value[key], [trail[1:] for trail in trails if trail[0] == key], key)
-
-
-def _beside(value: Any, trails: Sequence[Sequence[Any]], name: str) -> Iterator[str]:
-    if not all(trails):
-        return  # a path leads to all of the value
-    inner, led = parse_embedded_json(value), {trail[0] for trail in trails}
-    is_list = isinstance(inner, list)
-    if is_list and any(has_value(one) for index, one in enumerate(inner) if index not in led):
-        yield f"other items of {field_words(name)}"
-    for key, one in enumerate(inner) if is_list else inner.items():
-        where = f"{name}[{key}]" if is_list else f"{name}.{key}"
-        if key in led:
-            yield from _beside(one, [trail[1:] for trail in trails if trail[0] == key], where)
-        elif not is_list and key not in PLUMBING and has_value(one):
-            yield field_words(where, one)
+def unused_beside(value: Mapping[str, Any], paths: Collection[str], used: Collection[str]) -> Iterator[str]:
+    """Yield words for the rest of each field that paths lead into, but not to all of, and that is not `used`."""
+    whole = {*used, *(_key(path, value) for path in paths)}
+    yield from (f"the rest of {field_words(key)}" for key in sorted(top_fields(paths, value) - whole))
 
 
 def _key(name: str, value: Collection[str]) -> str | None:

@@ -212,11 +212,6 @@ def test_why_a_reply_ends_is_counted_by_its_value(safe_gate: SafeGate) -> None:
     )
     expected = [f'the field "finish_reason" with "{why}" of the output (1 record)' for why in ("length", "stop")]
     assert left_out(safe_gate, "in.jsonl")[:2] == expected
-    write("in.jsonl", {"id": "a", "q": ASK, "choices": choices[1:]})
-    mapping = ("--map", "user=q,assistant=choices[0].message.content")
-    assert left_out(safe_gate, "in.jsonl", *mapping) == [
-        'the field "choices[0].finish_reason" with "length" (1 record)'
-    ]
 
 
 def test_a_batch_counts_what_is_beside_request_and_response(safe_gate: SafeGate) -> None:
