@@ -76,13 +76,8 @@ def sample_to_line(
     found = last_exchange(sample, format_.reply)
     used = {*sample.used, format_.error, *top_fields(mapping.values(), record.value)}
     fields = unused_fields(record.value, used, {*IDS, *format_.ids})
-    if found.labels is not None:
-        if "expected" in fields:
-            raise RefusedRecord("has labels of the last message twice; keep one")
-        fields["expected"] = found.labels
     kept = _kept_fields(fields, makes.keeps)
-    is_labelled = isinstance(kept.get(LABELS), dict) and (has_labels or found.labels is not None)
-    is_ours = "checks" in kept or is_labelled
+    is_ours = "checks" in kept or (has_labels and isinstance(kept.get(LABELS), dict))
     said = found.user if isinstance(found.user, str) else json.dumps(found.user)
     tags = dict.fromkeys((*request.tags, *sample.tags, *find_tags(record.value, mapping.get("tags", ""))))
     checks = one if isinstance(one := kept.get("checks"), list) else ()

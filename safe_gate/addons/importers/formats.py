@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from safe_gate.addons.importers import promptfoo
-from safe_gate.addons.importers.fields import IDS, KEPT, has_known_fields, known_sides, read_row, with_input
+from safe_gate.addons.importers.fields import IDS, has_known_fields, known_sides, read_row, with_input
 from safe_gate.addons.importers.files import (
     MOST_BYTES,
     LeftOut,
@@ -126,16 +126,12 @@ def _read_chat(record: Record, seen: Seen) -> Iterable[Outcome]:
     talk = _talk_of(value, name)
     if not name or (has_known_fields(value) and not are_messages(talk)):
         return [read_row(value, {})]
-    # Our own case stays a conversation, because its labels, marks and turns refer to its messages.
-    labelled = (one for one in talk if isinstance(one, dict)) if isinstance(talk, list) else ()
-    is_ours = any(key in KEPT or key[:2] == "x_" for key in value) or any("expected" in one for one in labelled)
-    whole = is_ours and name == "messages"
-    said, beside = read_messages(talk, whole=whole), known_sides(value)["assistant"]
+    said, beside = read_messages(talk), known_sides(value)["assistant"]
     if beside and not find_reply(said):
         is_answer = isinstance(value_at(value, beside[0], "choices"), list)
         path = f"{beside[0]}.choices[0].message" if is_answer else beside[0]
         raise RefusedRecord(f"has no reply in {name}; if {beside[0]} has it, set --map 'user={name},assistant={path}'")
-    return [Sample([], said, [name], whole=whole)]
+    return [Sample([], said, [name])]
 
 
 def _is_trl(record: Record) -> bool:

@@ -48,14 +48,13 @@ _SAMPLES = ("choices", "generations", "candidates")
 class Message(NamedTuple):
     """A message. The `role` of an item that is no message is its kind. A reply may be any JSON value.
 
-    `left_out` is what is left out of it, in the plural. `own` are the case fields that it keeps. It `is_empty` if it is
-    one of several messages and has no text. `failure` says why a reply is an error, "" if it is none.
+    `left_out` is what is left out of it, in the plural. It `is_empty` if it is one of several messages and has no text.
+    `failure` says why a reply is an error, "" if it is none.
     """
 
     role: str
     text: Any
     left_out: tuple[str, ...] = ()
-    own: Mapping[str, Any] = {}
     is_empty: bool = False
     failure: str = ""
 
@@ -67,8 +66,7 @@ class Sample(NamedTuple):
     """An exchange as a format finds it: what is `asked`, empty if `said` has it too, and what is said up to the reply.
 
     `used` are the fields of the record that both are made of. `extra` holds fields of the case with names that start
-    with `x_`. Samples with one `id` answer one prompt; "" is the id of the record. A `whole` conversation keeps its
-    system messages and the fields of its messages.
+    with `x_`. Samples with one `id` answer one prompt; "" is the id of the record.
     """
 
     asked: Messages
@@ -77,19 +75,14 @@ class Sample(NamedTuple):
     tags: tuple[str, ...] = ()
     extra: Mapping[str, Any] = {}
     id: str = ""
-    whole: bool = False
 
 
 class LastExchange(NamedTuple):
-    """A reply, and the user's text before it, or all messages before it if they include other replies.
-
-    `labels` are those of the reply in a case of ours.
-    """
+    """A reply, and the user's text before it, or all messages before it if they include other replies."""
 
     user: str | tuple[Mapping[str, Any], ...]
     reply: Any
     left_out: tuple[str, ...]
-    labels: Any
 
 
 def is_message(value: Any) -> bool:
@@ -143,12 +136,12 @@ def read_side(value: Any, role: str, name: str = "its prompt") -> Messages:
     return [Message(role, value)]
 
 
-def read_messages(value: Any, *, whole: bool = False) -> Messages:
+def read_messages(value: Any) -> Messages:
     """Return the messages in a list, or of a single one. Raises RefusedRecord for a value that is no conversation."""
     items = [value] if is_message(value) else value
     if not isinstance(items, list) or not items:
         raise RefusedRecord("has no messages; expected a list of messages with role and content")
-    known = [_message(one, index, len(items) - 1, whole=whole) for index, one in enumerate(items)]
+    known = [_message(one, index) for index, one in enumerate(items)]
     said = [one for one in known if one.role in _SPEAKERS]
     is_response = len(said) > 1 and all(one.role == "assistant" and one.text is not None for one in said)
     if is_response and all(one.get("type") == "message" for one in items if is_message(one)):
@@ -185,11 +178,11 @@ def last_exchange(sample: Sample, expected: str) -> LastExchange:
         raise RefusedRecord("has no message of the user before the last reply, or none with text")
     left_out = [what for one in told for what in one.left_out]
     left_out += [_EMPTY for one in before if one.is_empty and not one.left_out]
-    user: Any = tuple({"role": one.role, "content": one.text, **one.own} for one in kept)
-    if not sample.whole and all(one.role == "user" for one in turns):
+    user: Any = tuple({"role": one.role, "content": one.text} for one in kept)
+    if all(one.role == "user" for one in turns):
         user = "\n\n".join(one.text for one in turns)
         left_out += [_SYSTEM] if len(turns) < len(kept) else []
-    return LastExchange(user, reply.text, tuple(dict.fromkeys(left_out)), reply.own.get("expected"))
+    return LastExchange(user, reply.text, tuple(dict.fromkeys(left_out)))
 
 
 def _without_reasoning(message: Message) -> Message:
@@ -265,7 +258,7 @@ def _sort(name: str) -> str | None:
     return _REASONING if _OF_REASONING.search(name) else None
 
 
-def _message(value: Any, index: int, last: int, *, whole: bool) -> Message:
+def _message(value: Any, index: int) -> Message:
     role = _role(value) if isinstance(value, dict) else None
     if role is None:
         known = "user, assistant, system or tool"
@@ -274,8 +267,6 @@ def _message(value: Any, index: int, last: int, *, whole: bool) -> Message:
         return Message(role, None, (_ITEMS[role],), is_empty=True)
     fields = _unwrap_langchain(value)
     failure = _failure(fields) if role == "assistant" else ""
-    kept = [key for key in fields if key == "expected" or (key[:2] == "x_" and index < last)] if whole else ()
-    own = {key: fields.pop(key) for key in kept}
     given = [key for key in _TEXT_KEYS if fields.get(key) is not None]
     used = next((key for key in given if has_value(fields[key])), given[0] if given else "")
     text, left_out = content_text(fields.get(used))
@@ -284,7 +275,7 @@ def _message(value: Any, index: int, last: int, *, whole: bool) -> Message:
         text = f"{text}\n\n{refusal}" if text and not is_blank(text) else refusal
     others = [key for key, one in fields.items() if key != used and key not in PLUMBING and has_value(one)]
     left_out += tuple(_sort(key) or f"{field_words(key)} of messages" for key in others)
-    return Message(role, text, left_out, own, is_empty=is_blank(text or ""), failure=failure)
+    return Message(role, text, left_out, is_empty=is_blank(text or ""), failure=failure)
 
 
 def _role(value: dict[str, Any]) -> str | None:

@@ -41,14 +41,12 @@ OWN: dict[str, Any] = {
 CASE = {"id": "a", "user": ASK, "assistant": REPLY}
 ROW = {"prompt": ASK, "response": REPLY}
 MARKED = CASE | {"marks": {"leaves": ["left our shop"]}} | OWN
-TALK = {"id": "b", "messages": [SYSTEM, *TURNS], "turns": "all", "context": 2} | OWN
-LONG = {"id": "c", "messages": [*EARLIER, *TURNS], "turns": "all", "context": 0} | OWN
+TALK = {"id": "c", "messages": [*EARLIER, *TURNS], "turns": "all", "context": 0} | OWN
 
 
 @pytest.mark.parametrize("is_list", [False, True])
-@pytest.mark.parametrize("cases", [[MARKED], [TALK, LONG]])
-def test_our_own_cases_keep_all_their_fields(safe_gate: SafeGate, cases: list[dict[str, Any]], is_list: bool) -> None:
-    assert imported(safe_gate, write("in.json", *cases, is_list=is_list)) == cases
+def test_our_own_cases_keep_all_their_fields(safe_gate: SafeGate, is_list: bool) -> None:
+    assert imported(safe_gate, write("in.json", MARKED, TALK, is_list=is_list)) == [MARKED, TALK]
 
 
 def test_columns_hold_checks_and_expectations(safe_gate: SafeGate) -> None:
