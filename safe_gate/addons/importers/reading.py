@@ -100,16 +100,12 @@ class Pages(NamedTuple):
 
 
 class Recording(NamedTuple):
-    """A file to import: its name, its shape, its format, and its records, with those that cannot be read.
-
-    `broken` says why the file cannot be read to its end; it is None if it can.
-    """
+    """A file to import: its name, its shape, its format, and its records, with those that cannot be read."""
 
     name: str
     shape: str
     format: Format
     records: list[Record | RefusedRecord]
-    broken: Problem | None
 
     @property
     def has_labels(self) -> bool:
@@ -127,24 +123,23 @@ class Recording(NamedTuple):
 
 
 def open_recording(path: Path, request: Request) -> Recording:
-    """Return a file with its records. Raises CannotJudge for a file of no format, or of which no record can be read."""
-    name, items, broken = disk.display_path(path), list[Record | RefusedRecord](), None
-    wanted = FORMATS.get(request.format)
+    """Return a file with its records. Raises CannotJudge for a file of no format, or that cannot be read to its end."""
+    name, wanted = disk.display_path(path), FORMATS.get(request.format)
     try:
         with disk.open_regular(path) as file:
             data = files.to_utf8(file.read(), request.encoding)
         shape = _shape(data, wanted)
-        for one in files.read(data, shape, PATHS, is_row):  # those before an error stay
-            items.append(one._replace(value=canonical_names(one.value)) if isinstance(one, Record) else one)
+        items = [
+            one._replace(value=canonical_names(one.value)) if isinstance(one, Record) else one
+            for one in files.read(data, shape, PATHS, is_row)
+        ]
     except OSError as error:
         raise CannotJudge(disk.unreadable_problem(path, error)) from None
     except (NotReadable, ModuleNotFoundError) as error:
-        broken = _unread_problem(name, error, "; what follows is not read" if items else "")
+        raise CannotJudge(_unread_problem(name, error)) from None
     records = [one for one in items if isinstance(one, Record)]
     format_ = wanted or next((one for one in map(detect_format, records[:20]) if one), None)
     columns = next((fields for one in records if (fields := _field_names(one.value))), ())
-    if broken and not (items and format_):
-        raise CannotJudge(broken)
     if format_ is None:
         if not columns and len(records) == len(items):
             raise CannotJudge.at(name, "has no records to import")
@@ -161,7 +156,7 @@ def open_recording(path: Path, request: Request) -> Recording:
             raise CannotJudge.at(name, str(refused)) from None
     if order := format_.order:
         items.sort(key=lambda one: order(one.value) if isinstance(one, Record) and isinstance(one.value, dict) else ())
-    return Recording(name, shape, format_, items, broken)
+    return Recording(name, shape, format_, items)
 
 
 def _shape(data: bytes, wanted: Format | None) -> str:
@@ -181,9 +176,9 @@ def _field_names(value: Any) -> tuple[str, ...]:
     return tuple(name for name, one in pairs for _ in (one if isinstance(one, RepeatedColumn) else (one,)))
 
 
-def _unread_problem(name: str, error: NotReadable | ModuleNotFoundError, more: str) -> Problem:
+def _unread_problem(name: str, error: NotReadable | ModuleNotFoundError) -> Problem:
     if isinstance(error, NotReadable):
-        return Problem(Place(name, error.line), f"{error}{more}")
+        return Problem(Place(name, error.line), str(error))
     extra, what = ("dask", "is Parquet") if error.name == "pyarrow" else ("zstd", "is compressed with zstd")
     words = f"{what}, but its library is not installed; install SAFE Gate with the extra `{extra}`"
     return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'", code=Code.UNAVAILABLE)
@@ -227,7 +222,7 @@ def _outcomes(
                 yield record, id_, item
         except RefusedRecord as refused:
             yield record, id_, refused
-    if format_.ending and not recording.broken:
+    if format_.ending:
         yield from ((NO_RECORD, "", fault) for fault in format_.ending(seen))
 
 
@@ -343,8 +338,6 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
                 field_ = refused.field or ("" if name else record.field)
                 result.problems.add(Problem(place, f"{where}{refused}", name, field_))
                 result.lines += [{request.key: shorten_id(name)}] if name and refused.is_sample else []
-        if recording.broken:
-            result.cut_short(recording.broken)
         result.found.append((recording.name, recording.title, result.count - before))
     return result
 
