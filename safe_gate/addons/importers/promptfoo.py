@@ -19,8 +19,6 @@ from typing import Any
 
 from safe_gate.addons.importers.files import LeftOut, Record, RefusedRecord, RepeatedColumn, error_text, id_text
 from safe_gate.addons.importers.messages import (
-    ASKED,
-    Message,
     Messages,
     Sample,
     are_messages,
@@ -40,7 +38,6 @@ _VARIABLE = re.compile(r"\{\{-?\s*(\w+)\s*-?\}\}")
 _TEMPLATE = re.compile(r"\{\{|\{%|\{#")
 _NO_PROMPT, _NO_OUTPUT = "[prompt stripped]", "[output stripped]"  # where the environment says to strip them
 _CHAT = re.compile(r'- role:|\[?\s*\{\s*"')  # how a prompt in YAML or JSON begins
-_CUT = (".md: ", ".j2: ")  # of the prompt in such a file, the column has the first 50 characters
 _USED = tuple("prompt promptId promptIdx provider vars testCase description response error failureReason".split())
 
 
@@ -170,21 +167,13 @@ def _cell_samples(
 
 
 def _render_prompt(label: str, given: Mapping[str, Any]) -> Messages | None:
-    """Return a prompt with its variables filled in; None where that cannot be told.
-
-    A prompt that is only named is taken to be its only variable, or the only one with the name of a message.
-    """
-    file = _FILE.match(label)
-    template = label[file.end() :] if file else label
-    used = _VARIABLE.findall(template)
-    is_cut = bool(used and file and file[0].endswith(_CUT))
-    is_cut |= bool(_CHAT.match(template)) and parse_embedded_json(template) is template
-    if is_cut or _TEMPLATE.search(_VARIABLE.sub("", template)) or not {*used} <= given.keys():
+    """Return a prompt with its variables filled in; None where the column has only its name, or not all of it."""
+    used, is_broken = _VARIABLE.findall(label), _CHAT.match(label) and parse_embedded_json(label) is label
+    if not used or _FILE.match(label) or is_broken or _TEMPLATE.search(_VARIABLE.sub("", label)):
         return None
-    if not used:
-        said = [one for name, one in given.items() if len(given) == 1 or name.lower() in ASKED]
-        return [Message("user", said[0])] if len(said) == 1 else None
+    if not {*used} <= given.keys():
+        return None
     return [
         one._replace(text=_VARIABLE.sub(lambda found: str(given[found[1]]), one.text or ""))
-        for one in read_side(template, "user")
+        for one in read_side(label, "user")
     ]

@@ -128,7 +128,7 @@ GRADES = "Status,Score,Named Scores,Grader Reason,Comment"
 def test_csv_of_two_prompts_and_providers(safe_gate: SafeGate) -> None:
     prompt, chat = "Be kind: {{ask}}", '[{"role": "system", "content": "x"}, {"role": "user", "content": "{{ask}}!"}]'
     columns = ["Description", "ask", f"[a] {prompt}", *GRADES.split(","), f"[a] {chat}", *GRADES.split(",")]
-    columns += [f"[b] p.txt: {prompt}", *GRADES.split(",")]
+    columns += [f"[b] {prompt}!", *GRADES.split(",")]
     grades = ["FAIL", "0.00", "", "no", ""]
     rows = [
         ["late", 'Is it "late"?', "Yes.\r\n", *grades, "", "PASS", "1", "", "", "", "Busy", "ERROR", "0", "", "", ""],
@@ -146,8 +146,8 @@ def test_csv_of_two_prompts_and_providers(safe_gate: SafeGate) -> None:
         ("late", 'Be kind: Is it "late"?', "Yes.\r\n"),
         ("late/prompt-1", 'Is it "late"?!', ""),
         (other, "Be kind: Where?", " [PASS] "),
-        (f"{other}/prompt-2", "Be kind: Where?", "Here."),
-        ("lost/prompt-2", "Be kind: Who?", "Me."),
+        (f"{other}/prompt-2", "Be kind: Where?!", "Here."),
+        ("lost/prompt-2", "Be kind: Who?!", "Me."),
     ]
     assert [case["x_provider"] for case in cases] == ["a", "a", "a", "b", "b"]
     first, left, *_ = said(safe_gate, "r.csv", "--skip-invalid")
@@ -174,11 +174,12 @@ def test_an_error_beside_an_output_counts_and_what_else_is_in_a_response_is_name
 
 CUT = [
     'a,message,"[x] p.md: Say {{a}}, and then..."',
-    'a,message,"[x] p.yaml: [{""role"":""user"",""content"":""{{a}}"',
+    'a,message,"[x] [{""role"":""user"",""content"":""{{a}}"',
+    'a,b,"[x] - role: user\n  content: {{a}}"',
 ]
 
 
-@pytest.mark.parametrize("columns", ["a,b,[x] named", "a,b,[x] {{ a | upper }} {{b}}", "a,b,[x] {{c}}", *CUT])
+@pytest.mark.parametrize("columns", ["a,message,[x] named", "a,b,[x] {{ a | upper }} {{b}}", "a,b,[x] {{c}}", *CUT])
 def test_a_prompt_that_the_csv_does_not_hold_is_not_made_up(safe_gate: SafeGate, columns: str) -> None:
     Path("r.csv").write_text(f"{columns},{GRADES}\n1,2,Yes.,PASS,1,,,\n", "utf-8")
     assert "import the JSON of promptfoo" in refusal(safe_gate, "r.csv")
