@@ -25,7 +25,7 @@ COMMAND = Command(
     verb="import",
     arguments={
         "sources": texts("SOURCE", "files or globs of what other tools recorded", "+"),
-        "--out": text("PATH", "write the cases to this file, as JSONL; - is standard output"),
+        "--out": text("PATH", "write the cases to this file, as JSONL"),
         "--update": text(
             "CASES", "in place of --out: replace the replies and verdicts in this file of cases, nothing else"
         ),
@@ -67,7 +67,7 @@ def main(call: Call) -> int:
     """
     effects, arguments = call.effects, call.arguments
     call.options()  # a config file that is wrong, or not read, is named here too
-    out, say = arguments["out"], effects.err if arguments["out"] == disk.DASH else effects.out
+    out, say = arguments["out"], effects.out
     request = _request(arguments)
     _check_target(arguments)
     imported = addons.importers.import_files(arguments["sources"], request)
@@ -99,13 +99,8 @@ def main(call: Call) -> int:
         for line in _shown(update, path):
             say(line)
         return 0
-    if out == disk.DASH:
-        for entry in made:
-            effects.out(addons.importers.to_json_line(entry, ascii_only=True))
-    else:
-        disk.write(Path(out), (addons.importers.to_json_line(entry) + "\n" for entry in made))
-    written = "standard output" if out == disk.DASH else console.path_text(out)
-    say(f"Written: {written}, {plural(imported.count, 'case')}")
+    disk.write(Path(out), (addons.importers.to_json_line(entry) + "\n" for entry in made))
+    say(f"Written: {console.path_text(out)}, {plural(imported.count, 'case')}")
     return 0
 
 
@@ -146,10 +141,8 @@ def _check_target(arguments: Mapping[str, Any]) -> None:
     flag, path = ("--update", update) if update else ("--out", out)
     if out and update:
         raise CannotJudge.at("command line", "--out and --update exclude each other; leave one out", Code.USAGE)
-    if not path:
+    if path in (None, "", disk.DASH):
         raise CannotJudge.at("command line", "names no file to write; set --out, or --update", Code.USAGE)
-    if path == disk.DASH and not update:
-        return
     if disk.is_any_of(path, globs.expand_on_disk(arguments["sources"])[0]):
         raise CannotJudge.at(flag, f"names {path}, which is imported; name another file", Code.USAGE)
     if not update and not arguments["force"] and disk.has_content(Path(path)):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import SafeGate
-from tests.support.importing import OUTPUT, REPLY, exchanges, imported, refusal, write
+from tests.support.importing import OUTPUT, exchanges, imported, refusal, write
 
 
 def test_outputs_have_fields_of_their_own_and_refuse_flags_of_cases(safe_gate: SafeGate) -> None:
@@ -113,13 +113,3 @@ def test_a_key_that_is_there_twice_is_an_error(safe_gate: SafeGate, shape: str) 
         assert [case["id"] for case in imported(safe_gate, "in.json", "--skip-invalid")] == ["a", "c"]
     else:
         assert said in refusal(safe_gate, "in.json", "--skip-invalid"), "a document is valid or not as a whole"
-
-
-def test_cases_can_go_to_standard_output(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"id": "a", "prompt": "\x9b\u202e", "response": REPLY})
-    ran = safe_gate("import", "in.jsonl", "--out", "-")
-    assert ran.code == 0
-    assert ran.out.isascii()
-    assert json.loads(ran.out) == {"id": "a", "user": "\x9b\u202e", "assistant": REPLY}
-    assert ran.err == "in.jsonl: JSON objects with named fields, 1 case\nWritten: standard output, 1 case\n"
-    assert not Path("-").exists()

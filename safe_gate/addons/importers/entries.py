@@ -199,9 +199,9 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def to_json_line(value: Any, *, ascii_only: bool = False) -> str:
-    """Return a value as JSON on one line, as UTF-8 if possible and wanted."""
-    text = json.dumps(value, ensure_ascii=ascii_only)
+def to_json_line(value: Any) -> str:
+    """Return a value as JSON on one line, as UTF-8 if possible."""
+    text = json.dumps(value, ensure_ascii=False)
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape

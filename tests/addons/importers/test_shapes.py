@@ -63,8 +63,8 @@ def test_a_document_is_one_whatever_its_line_breaks(safe_gate: SafeGate, start: 
         (f'{{"examples": [{start}{rows}\n', 3, "is not valid JSON: it breaks off"),
     ):
         Path("in.json").write_text(text, "utf-8")
-        ran = safe_gate("import", "in.json", "--out", "-", "--skip-invalid")
-        assert (ran.code, words in ran.err) == (code, True), ran.err
+        ran = safe_gate("import", "in.json", "--out", "o.jsonl", "--force", "--skip-invalid")
+        assert (ran.code, words in ran.log) == (code, True), ran.log
 
 
 @pytest.mark.parametrize("again", ["id,user,assistant", "\ufeffid,user,assistant", "ID, User ,\tASSISTANT"])

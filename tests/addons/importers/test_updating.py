@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate
+from tests.support.cases import SafeGate, refused
 from tests.support.importing import EARLIER, OUTPUT, SYSTEM, TURNS, write
 
 TO_CHECK = "Changed under labels or marks, or without old verdicts, which to check"
@@ -213,5 +213,8 @@ def test_a_file_that_cannot_be_updated_is_kept(safe_gate: SafeGate, content: str
 
 def test_one_of_out_and_update_is_needed(safe_gate: SafeGate) -> None:
     recorded(("a", "Hi", "New."))
-    assert "command line: names no file to write; set --out, or --update\n" in safe_gate("import", "in.jsonl").err
+    for flags in ((), ("--out", "-"), ("--update", "-")):
+        refused(
+            safe_gate("import", "in.jsonl", *flags), "command line: names no file to write; set --out, or --update\n"
+        )
     assert "--update: names in.jsonl, which is imported" in safe_gate("import", "in.jsonl", "--update", "in.jsonl").err

@@ -135,10 +135,10 @@ def test_a_cell_holds_a_message_or_a_list_of_one(safe_gate: SafeGate) -> None:
 def test_fields_that_json_cannot_hold_are_left_out_and_listed(safe_gate: SafeGate) -> None:
     fields = '"x_score": NaN, "x_deep": {"a": [-1e999]}, "notes": Infinity, "must_contain": NaN, "tags": 5, "other": NaN, "x_kept": 1.5'
     Path("in.jsonl").write_text(f'{{"id": "a", "prompt": "x", "response": "y", {fields}}}\n', "utf-8")
-    ran = safe_gate("import", "in.jsonl", "--out", "-")
-    assert json.loads(ran.out) == {"id": "a", "user": "x", "assistant": "y", "x_kept": 1.5}
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
+    assert cases_of("out.jsonl") == [{"id": "a", "user": "x", "assistant": "y", "x_kept": 1.5}]
     for name in ("x_score", "x_deep", "notes", "must_contain", "tags", "other"):
-        assert f'Left out: the field "{name}" (1 record)\n' in ran.err
+        assert f'Left out: the field "{name}" (1 record)\n' in ran.out
 
 
 def test_columns_of_times_and_bytes_are_left_out_and_listed(safe_gate: SafeGate) -> None:
@@ -285,7 +285,7 @@ Why?,"[{{""role"":""user"",""content"":""x""}},{{""foo"":1}}]",{REPLY},PASS,PASS
 )
 def test_a_reply_beside_what_is_refused_stays(safe_gate: SafeGate, name: str, text: str, ids: set[str]) -> None:
     Path("in").write_text(text, "utf-8")
-    ran = safe_gate("import", "in", "--from", name, "--out", "-", "--skip-invalid")
-    cases = [json.loads(line) for line in ran.out.splitlines()]
+    ran = safe_gate("import", "in", "--from", name, "--out", "out.jsonl", "--skip-invalid")
+    cases = cases_of("out.jsonl")
     assert {case["id"] for case in cases} == ids, ran.err
     assert {case["assistant"] for case in cases} == {REPLY}
