@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
-from itertools import compress, groupby
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural, with_interval
@@ -195,7 +195,6 @@ def _phrases(words: Sequence[str], names: Mapping[str, str]) -> set[str]:
 # --- what the rules gain over today's ----------------------------------------------------------------
 
 _PARTS = 5
-_MOST_PARTS = 10
 
 
 @record
@@ -218,54 +217,16 @@ class Gain:
         return self.before + self.corrected - self.spoiled
 
 
-def split_cases(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
-    """Return the cases in parts, each to be left out once.
-
-    Cases that share a reply, a message or a conversation are in one part. Several files are left out file by file,
-    because files differ in voice, as future files will. Above ten files some are joined, and files that share a text
-    are always joined. With a single file, cases are cut in five by the SHA-256 of their ids. The same holds if all
-    files are joined, or if one file has all labels of one of `checks`. With a single part, nothing can be left out.
-    """
-    texts = [[(kind, text) for kind, text in enumerate(_texts(case), 1) if text] for case in cases]
-    files = _group_firsts([[(0, case.place.path), *own] for case, own in zip(cases, texts, strict=True)])
-    several = {file: number % _MOST_PARTS for number, file in enumerate(sorted(set(files)))}
-    keys = [several[file] for file in files]
-
-    def is_alone(check: str) -> bool:
-        labelled = (check in case.checks and check in case.expected for case in cases)
-        return len(set(compress(keys, labelled))) == 1
-
-    if len(several) == 1 or any(map(is_alone, checks)):
-        ids_of_lines = [case.talk.id if case.talk else case.id for case in cases]
-        ids = _group_firsts([[(0, id_), *own] for id_, own in zip(ids_of_lines, texts, strict=True)])
-        keys = [int(sha256(id_.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for id_ in ids]
+def split_cases(cases: Sequence[Case]) -> list[list[Case]]:
+    """Return the cases in up to five parts, each left out once; those of a reply or a conversation are in one."""
+    names = [case.talk.id if case.talk else _reply(case) for case in cases]
+    keys = [int(sha256(name.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for name in names]
     return [[case for case, key in zip(cases, keys, strict=True) if key == part] for part in sorted(set(keys))]
 
 
-def _texts(case: Case) -> tuple[str, str]:
-    """Return a case's message and reply as their copies have them too."""
-    return normalise(case.user).folded, normalise(case.assistant).folded
-
-
-def _group_firsts(named: Sequence[Sequence[tuple[int, str]]]) -> list[str]:
-    """Return for each case, given by its names, the first in order of all names it is linked to.
-
-    Cases that share a name are linked, directly or through others.
-
-    >>> _group_firsts([[(0, "a"), (1, "hello")], [(0, "b")], [(0, "c"), (1, "hello")]])
-    ['a', 'b', 'a']
-    """
-    above: dict[tuple[int, str], tuple[int, str]] = {}
-
-    def first(name: tuple[int, str]) -> tuple[int, str]:
-        while (next_ := above.setdefault(name, name)) != name:
-            above[name] = name = above[next_]
-        return name
-
-    for names in named:
-        ends = sorted({first(name) for name in names})
-        above.update(dict.fromkeys(ends, ends[0]))
-    return [first(names[0])[1] for names in named]
+def _reply(case: Case) -> str:
+    """Return a case's reply as its copies have it too."""
+    return normalise(case.assistant).folded
 
 
 def measure_gains(
@@ -276,7 +237,7 @@ def measure_gains(
     `today` are the rules without learned ones; `taught` returns the rules that some cases teach.
     """
     seen: dict[str, set[tuple[str, bool | None, bool, bool]]] = {check: set() for check in checks}
-    parts = split_cases(cases, checks)
+    parts = split_cases(cases)
     for part in parts if len(parts) > 1 else ():
         left_out = {case.id for case in part}
         tomorrow = taught([case for case in cases if case.id not in left_out])
@@ -285,7 +246,7 @@ def measure_gains(
             for check in before.keys() & case.expected.keys() & seen.keys():
                 label = case.expected[check]
                 agrees = before[check].agreement(label).match, after[check].agreement(label).match
-                seen[check].add((_texts(case)[1], label, *agrees))
+                seen[check].add((_reply(case), label, *agrees))
     pairs = {check: [(old, new) for *_, old, new in found] for check, found in seen.items()}
     return tuple(
         Gain(check, len(found), sum(old for old, _ in found), found.count((False, True)), found.count((True, False)))
@@ -341,12 +302,11 @@ def _lesson_lines(cases: Sequence[Any], rows: Sequence[LearnedPhrase], gains: Se
         yield "Before: labels that agree with today's rules. After: with learned rules, cross-validated."
         yield "In brackets: 95 % Wilson intervals."
     elif rows and len(split_cases(cases)) == 1:
-        reason = "all cases share a message or a reply, or are too few, so none can be left out"
-        yield f"The gain cannot be measured: {reason}; add cases with another message and reply."
-    replies = len({_texts(case)[1] for case in cases})
+        yield "The gain cannot be measured: all cases share a reply, or are too few; add cases with another reply."
+    replies = len({_reply(case) for case in cases})
     if replies < len(cases):
         distinct = plural(replies, "distinct reply", "distinct replies")
-        words = "a copy counts once, and cases that share a reply or a message are left out together"
+        words = "a copy counts once, and cases that share a reply are left out together"
         yield f"{plural(len(cases), 'case')}, {distinct}: {words}."
     if not any(case.marks for case in cases):
         yield "No case has marks: quote the clauses that decide in `marks`, by group, to learn from them."
