@@ -48,23 +48,17 @@ _PLACE = re.compile(r"[^a-z0-9]+")
 
 @record
 class LearnedPhrase:
-    """A learned phrase: `inside` of the `total` clauses that hold it are of its group.
-
-    `question` limits the phrase to questions, so "how do you feel" can be worth a row when "you feel" is not.
-    """
+    """A learned phrase: `inside` of the `total` clauses that hold it are of its group."""
 
     group: str
     phrase: str
     inside: int
     total: int
-    question: bool = False
 
 
 @record
 class _Clause:
     words: tuple[str, ...]
-    asks: bool
-    """Whether a question mark follows it in its sentence."""
     is_marked: bool
     is_known: bool
     """Whether a rule hits it already."""
@@ -89,11 +83,10 @@ def rows_to_packs(rows: Sequence[LearnedPhrase]) -> Iterator[dict[str, Any]]:
         pack = "team-learned-" + group.replace("_", "-")
         rules: dict[str, dict[str, Any]] = {}
         for row in some:
-            name = f"{pack}/{'question-' * row.question}{_PLACE.sub('-', row.phrase).strip('-')}"
+            name = f"{pack}/{_PLACE.sub('-', row.phrase).strip('-')}"
             while name in rules:
                 name += "-2"
-            asked = {"question": True} if row.question else {}
-            rules[name] = {"id": name, "phrase": row.phrase, **asked, "origin": {"learned": [row.inside, row.total]}}
+            rules[name] = {"id": name, "phrase": row.phrase, "origin": {"learned": [row.inside, row.total]}}
         about = f"Phrases that occur in marked clauses of {group.replace('_', ' ')}."
         head = {"pack": pack, "check": check, "group": group, "field": field, "about": about}
         yield {**head, "rules": [rules[name] for name in sorted(rules)]}
@@ -114,8 +107,7 @@ def _clauses(case: Case, group: str, turn: Turn) -> Iterator[_Clause]:
         marked = _marked_tokens(sentence, marks)
         for start, end in _clause_bounds(sentence):
             is_marked = 2 * sum(marked[start:end]) >= end - start
-            asks = "?" in sentence[end:]
-            yield _Clause(sentence[start:end], asks, is_marked, (number, start) in hit)
+            yield _Clause(sentence[start:end], is_marked, (number, start) in hit)
 
 
 def _words(mark: str, spelling: Spelling) -> list[str]:
@@ -144,33 +136,32 @@ def _clause_bounds(sentence: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 
 def _learn_group(group: str, clauses: Sequence[_Clause], names: Mapping[str, str]) -> Iterator[LearnedPhrase]:
-    inside, outside = Counter[tuple[str, bool]](), Counter[tuple[str, bool]]()
-    held: dict[tuple[str, bool], list[int]] = {}
+    inside, outside = Counter[str](), Counter[str]()
+    held: dict[str, list[int]] = {}
     for number, clause in enumerate(clauses):
-        plain = _phrases(clause.words, names)
-        found = [*((phrase, False) for phrase in plain), *((phrase, True) for phrase in plain if clause.asks)]
+        found = _phrases(clause.words, names)
         (inside if clause.is_marked else outside).update(found)
         if clause.is_marked and not clause.is_known:
-            for key in found:
-                held.setdefault(key, []).append(number)
+            for phrase in found:
+                held.setdefault(phrase, []).append(number)
     worth = {
-        key: places
-        for key, places in held.items()
-        if inside[key] >= _LEAST_MARKED and inside[key] - 0.5 >= _LEAST_PRECISION * (inside[key] + outside[key])
+        one: places
+        for one, places in held.items()
+        if inside[one] >= _LEAST_MARKED and inside[one] - 0.5 >= _LEAST_PRECISION * (inside[one] + outside[one])
     }
     covered: set[int] = set()
-    queue = [(-len(places), asked, len(phrase.split()), phrase) for (phrase, asked), places in worth.items()]
+    queue = [(-len(places), len(phrase.split()), phrase) for phrase, places in worth.items()]
     heapq.heapify(queue)
     while queue:
-        most, asked, length, phrase = heapq.heappop(queue)
-        places = worth[phrase, asked]
+        most, length, phrase = heapq.heappop(queue)
+        places = worth[phrase]
         left = sum(place not in covered for place in places)
         if left and left < -most:
-            heapq.heappush(queue, (-left, asked, length, phrase))
+            heapq.heappush(queue, (-left, length, phrase))
         elif left:
             covered.update(places)
-            marked = inside[phrase, asked]
-            yield LearnedPhrase(group, phrase, marked, marked + outside[phrase, asked], asked)
+            marked = inside[phrase]
+            yield LearnedPhrase(group, phrase, marked, marked + outside[phrase])
 
 
 def _phrases(words: Sequence[str], names: Mapping[str, str]) -> set[str]:
@@ -291,9 +282,7 @@ def teach(cases: Sequence[Any], settings: JsonObject, recipe: str) -> Lesson:
 def _lesson_lines(cases: Sequence[Any], rows: Sequence[LearnedPhrase], gains: Sequence[Gain]) -> Iterator[Table | str]:
     """Yield the rows that were learned, what they gain each check on labels left out, and what the cases lack."""
     if rows:
-        shown = (
-            (Untrusted(row.phrase + " ?" * row.question), row.group, f"{row.inside} of {row.total}") for row in rows
-        )
+        shown = ((Untrusted(row.phrase), row.group, f"{row.inside} of {row.total}") for row in rows)
         yield Table(("Phrase", "Group", "Clauses"), "<<>", tuple(shown))
     yield f"{plural(len(rows), 'rule')} learned"
     if gains:

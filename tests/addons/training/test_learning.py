@@ -138,26 +138,6 @@ def test_copies_are_left_out_together() -> None:
     assert all(a.isdisjoint(b) for number, a in enumerate(texts) for b in texts[:number])
 
 
-def test_a_phrase_may_be_worth_a_row_in_questions_alone(safe_gate: SafeGate) -> None:
-    cases = []
-    for thing in THINGS:
-        asked = {"positive": [f"Your tune carries the {thing} tonight?"]}
-        for end, marks in (("?", asked), (".", {"positive": [], "negative": ["Noted"]})):
-            reply, user = f"Noted. Your tune carries the {thing} tonight{end}", f"I sing to my {thing}{end}"
-            cases.append(turn(f"{thing}{end}", assistant=reply, user=user, checks=["agency_language"], marks=marks))
-    write_cases(Path("c.jsonl"), *cases)
-    assert safe_gate(*TRAIN, "--out", "own").code == 0
-    path = Path("own/team-learned-positive.json")
-    rows = read_json(path)["rules"]
-    assert [(row["question"], row["origin"]) for row in rows] == [(True, {"learned": [12, 12]})]
-    assert safe_gate("rules", "test", path).code == 0
-    write_cases(Path("n.jsonl"), *(turn(end, assistant=f"Your tune carries the boat{end}") for end in "?."))
-    assert safe_gate("eval", "--cases", "n.jsonl", "--rules", "own/*.json", "--out", "n.json").code in {0, 2}
-    results = read_json("n.json")["results"]
-    hits = [[hit["rule"] for hit in one["checks"]["agency_language"]["positive_hits"]] for one in results]
-    assert hits == [[rows[0]["id"]], []]
-
-
 def test_a_row_covers_what_the_rows_before_it_leave() -> None:
     texts = ("green boat", "green boat", "green boat red car", "green boat red car", "red car", "red car")
     cases = [Case("a", "", text, (CHECK,), {}, (), Place("c"), marks={"guarantee": [text]}) for text in texts]
