@@ -7,7 +7,6 @@ inputs again, takes each case's result from the shards, and continues like any r
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,7 +15,7 @@ from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
-from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
+from safe_gate.core.validate import Fault, masked, quote
 from safe_gate.evaluators.registry import EVALUATORS, parts_of
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_result
@@ -27,7 +26,6 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import Provenance
 from safe_gate.scoring.measure import Recount
 
-_DIGEST = re.compile('"[0-9a-f]{40,64}"')
 _SHARD_NAME = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
 _MOST_NAMED = 10
 
@@ -148,18 +146,11 @@ class Shards:
 
     def mismatch_problems(self, provenance: Provenance) -> Iterator[Problem]:
         """Yield a problem for each term in which shards differ from the merging run, at the first such shard."""
-        ours, told = _terms(provenance), set[tuple[str, str]]()
+        ours, told = _terms(provenance), set[str]()
         for name, theirs in self.terms.items():
-            for term in {**theirs, **ours}:
-                there, here = (
-                    json.dumps(terms[term], sort_keys=True) if term in terms else "not there"
-                    for terms in (theirs, ours)
-                )
-                if there != here and (term, there) not in told:
-                    told.add((term, there))
-                    sides = f"is {_abbreviate(there)} in this shard, {_abbreviate(here)} in the run that merges it"
-                    words = f"{sides}; use the same in all"
-                    yield Problem(Place(name), words, "", term)
+            for term in (one for one in {**theirs, **ours} if one not in told and theirs.get(one) != ours.get(one)):
+                told.add(term)
+                yield Problem(Place(name), "differs from the run that merges it; use the same in all", "", term)
 
 
 def read_shards(patterns: Sequence[str]) -> Shards:
@@ -196,10 +187,7 @@ def _uncounted(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
 
 def read_shard(path: Path) -> ShardContent:
     """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
-    try:
-        found: JsonObject = checked.read_document(path, "shard")
-    except CannotJudge as error:
-        raise CannotJudge(*_unfinished(path) or error.problems) from None
+    found: JsonObject = checked.read_document(path, "shard")
     place, report = Place(disk.display_path(path)), checked.load_schema("report")
     if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
@@ -219,18 +207,6 @@ def read_shard(path: Path) -> ShardContent:
     if strange := [id_ for name, id_ in every if not content.shard.contains(name, id_)]:
         raise CannotJudge(*(Problem(place, f"{words}; run the shard again", id_) for id_ in strange))
     return content
-
-
-def _unfinished(path: Path) -> list[Problem]:
-    """Return the problem of a report without a verdict, which a shard that does not finish leaves; none for others."""
-    try:
-        reported = checked.read_document(path, "report").get("problems", ())
-    except CannotJudge:
-        return []
-    words = "is of a shard that did not finish; correct what it reports and run it again"
-    place = Place(disk.display_path(path))
-    first = [codec.from_json(Problem, one).as_texts() for one in reported[:1]]
-    return [Problem(place, ": ".join((words, *filter(None, texts))), text_free=words) for texts in first]
 
 
 def _incomplete_problems(contents: Mapping[str, ShardContent]) -> Iterator[Problem]:
@@ -264,10 +240,3 @@ def _terms(provenance: Provenance) -> dict[str, Any]:
         "rule packs": provenance.packs_sha256,
         "commit of the policy": provenance.policy_commit,
     }
-
-
-def _abbreviate(text: str) -> str:
-    """Return a text, cut if long, with the start of its SHA-256: other texts may start the same."""
-    if len(text) <= LONGEST_QUOTE or _DIGEST.fullmatch(text):
-        return text
-    return f"{text[:LONGEST_QUOTE]}... (SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"
