@@ -86,9 +86,7 @@ def main(call: Call) -> int:
     if imported.problems:
         effects.err(console.refusal_lines(imported.problems.kept()))
     if not imported.count:
-        words = "has no record that can become a case; nothing is written"
-        if not request.mapping and "user" in request.makes.fields:
-            words += "; name the fields with --map, such as user=inputs.question,assistant=outputs.output"
+        words = "has no record that can become a case; nothing is written; name the fields with --map"
         raise CannotJudge.at("safe-gate import", words, Code.NO_INPUT)
     made = addons.importers.number_repeated_ids(imported, request)
     if path := arguments["update"]:

@@ -73,7 +73,7 @@ def sample_to_line(
     be another thing: it is left out. Requirements never are, nor `expected` where its file `has_labels`.
     """
     mapping, makes = request.mapping, request.makes
-    found = last_exchange(sample, format_.reply)
+    found = last_exchange(sample)
     used = {*sample.used, format_.error, *top_fields(mapping.values(), record.value)}
     fields = unused_fields(record.value, used, {*IDS, *format_.ids})
     kept = _kept_fields(fields, makes.keeps)
@@ -99,7 +99,7 @@ def sample_to_line(
         kept = {name: one for name, one in kept.items() if name not in strange}
         entry = {name: one for name, one in entry.items() if name not in strange}
     _check_line(entry, found.reply, bool(kept), request)
-    unused = (field_words(key, one) for key, one in fields.items() if key not in kept and has_value(one))
+    unused = (field_words(key) for key, one in fields.items() if key not in kept and has_value(one))
     return entry, [*found.left_out, *unused, *unused_beside(record.value, mapping.values(), sample.used)]
 
 
@@ -132,10 +132,7 @@ def _check_line(entry: JsonObject, reply: Any, has_fields: bool, request: Reques
     if not entry[request.key]:
         raise RefusedRecord(f"has no id; name it: --map {request.key}=FIELD")
     if isinstance(reply, dict) and not request.makes.is_parsed:
-        is_of = (name for name, one in IMPORTING.items() if one.is_parsed and len(reply.keys() & {*one.output}) > 1)
-        hints = (f"; it is a {EVALUATORS[name].title} output: set --evaluator {name}" for name in is_of)
-        hint = next(hints, "; name the text in it: --map assistant=PATH")
-        raise RefusedRecord(f"has a reply that is an object; expected text{hint}")
+        raise RefusedRecord("has a reply that is an object; expected text; name the text in it: --map assistant=PATH")
     for fault in checked.load_schema(request.makes.kind).faults(entry):
         raise RefusedRecord(fault.message, field=fault.field)
     if bad := next((name for name, one in entry.items() if not is_json(one)), ""):

@@ -40,7 +40,6 @@ _BOMS = {
     codecs.BOM_UTF16_LE: "utf-16",
     codecs.BOM_UTF16_BE: "utf-16",
 }
-_ENDS = ("finish_reason", "finishReason", "stop_reason")
 _NOT_JSON = "is not valid JSON"
 _PARQUET, _ZIP, _GZIP = b"PAR1", b"PK\x03\x04", b"\x1f\x8b"
 
@@ -100,10 +99,9 @@ def has_value(value: Any) -> bool:
     return value not in (None, "", [], {})
 
 
-def field_words(name: str, value: Any = None) -> str:
-    """Return the name of a field as it is written in a sentence, with the value of one that says why a reply ends."""
-    words = f"the field {json.dumps(name[:40])}"
-    return f"{words} with {json.dumps(value[:40])}" if name.endswith(_ENDS) and isinstance(value, str) else words
+def field_words(name: str) -> str:
+    """Return the name of a field as it is written in a sentence."""
+    return f"the field {json.dumps(name[:40])}"
 
 
 def id_text(value: Any) -> str:

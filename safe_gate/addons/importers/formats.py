@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from safe_gate.addons.importers import promptfoo
-from safe_gate.addons.importers.fields import IDS, has_known_fields, known_sides, read_row, with_input
+from safe_gate.addons.importers.fields import IDS, has_known_fields, read_row, with_input
 from safe_gate.addons.importers.files import (
     MOST_BYTES,
     LeftOut,
@@ -57,10 +57,9 @@ class Format:
     A record of it has all of some `keys`, separated by blanks, or it `detects` the record. Lists of records are in a
     JSON document at one of `paths`, keys with blanks between. `shape` is the only shape of a file that it reads, "" for
     any. The first of the fields `ids` has the id. Of `only` records with a value in a field are read, and there are
-    words for the others. A field `error` that is set is a failed call. `reply` says where a reply is expected.
-    Records of a file are sorted by `order`. With `prepare`, which sees each record of all files first, one `seen` is
-    for all files. With `ending`, which yields what is wrong with the file as a whole, what stands beside the records is
-    read too.
+    words for the others. A field `error` that is set is a failed call. Records of a file are sorted by `order`. With
+    `prepare`, which sees each record of all files first, one `seen` is for all files. With `ending`, which yields what
+    is wrong with the file as a whole, what stands beside the records is read too.
     """
 
     name: str
@@ -73,7 +72,6 @@ class Format:
     ids: tuple[str, ...] = IDS
     only: tuple[str, str, str] | None = None
     error: str = "error"
-    reply: str = "text or a message in its output"
     order: Callable[[Value], Any] | None = None
     prepare: Callable[[Record, Seen], None] | None = None
     ending: Callable[[Seen], Iterable[RefusedRecord]] | None = None
@@ -126,12 +124,7 @@ def _read_chat(record: Record, seen: Seen) -> Iterable[Outcome]:
     talk = _talk_of(value, name)
     if not name or (has_known_fields(value) and not are_messages(talk)):
         return [read_row(value, {})]
-    said, beside = read_messages(talk), known_sides(value)["assistant"]
-    if beside and not find_reply(said):
-        is_answer = isinstance(value_at(value, beside[0], "choices"), list)
-        path = f"{beside[0]}.choices[0].message" if is_answer else beside[0]
-        raise RefusedRecord(f"has no reply in {name}; if {beside[0]} has it, set --map 'user={name},assistant={path}'")
-    return [Sample([], said, [name])]
+    return [Sample([], read_messages(talk), [name])]
 
 
 def _is_trl(record: Record) -> bool:
@@ -393,7 +386,6 @@ _OF_TOOLS = (
             *(more + name for more in ("", "testRunData ") for name in ("testCases", "conversationalTestCases")),
         ),
         ids=(*IDS, "name"),
-        reply="text in actual_output",
     ),
     # `.json` logs, or `.eval`, an archive of samples. Source: `inspect_ai.log.EvalLog` and `EvalSample`.
     Format(
@@ -405,7 +397,6 @@ _OF_TOOLS = (
         paths=("samples",),
         ids=("id",),
         error="",
-        reply="output.choices[0].message.content",
         ending=_inspect_ending,
     ),
     # Observations and traces, as exported (JSON, JSONL or CSV) or as pages of the API. In CSV, versions before July
@@ -449,7 +440,6 @@ _OF_TOOLS = (
         _read_batch,
         keys=("custom_id body", "custom_id response", "custom_id error"),
         ids=("custom_id",),
-        reply="text in choices[0].message.content, or in output of the Responses API",
         prepare=_prepare_batch,
     ),
     Format(
@@ -461,7 +451,6 @@ _OF_TOOLS = (
         paths=("results results",),
         ids=(),
         error="",
-        reply="response.output",
         order=promptfoo.place,
     ),
     # Objects with `conversations` of `from` and `value`.

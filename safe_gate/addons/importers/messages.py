@@ -155,8 +155,8 @@ def read_messages(value: Any) -> Messages:
     return known
 
 
-def last_exchange(sample: Sample, expected: str) -> LastExchange:
-    """Return the last reply of a sample and what it answers. Raises RefusedRecord; `expected` says where a reply is.
+def last_exchange(sample: Sample) -> LastExchange:
+    """Return the last reply of a sample and what it answers. Raises RefusedRecord.
 
     Messages without text and what tools call and answer are left out. Without an earlier reply, system messages are
     left out too, and user messages are joined by a blank line.
@@ -167,7 +167,7 @@ def last_exchange(sample: Sample, expected: str) -> LastExchange:
     if failure := (reply or told[-1]).failure:
         raise RefusedRecord(f"is an error: {failure}")
     if asked and not any(one is reply for one in said):
-        raise RefusedRecord(f"has no reply; expected {expected}")
+        raise RefusedRecord("has no reply; if another field has it, name it: --map assistant=PATH")
     if reply is None:
         what = "without text" if told[-1].is_empty else "of the user"
         raise RefusedRecord(f"ends with a message {what}; expected a reply")
@@ -382,5 +382,5 @@ def _samples_of_object(value: dict[str, Any], role: str) -> list[Messages]:
 def unused_side_fields(value: dict[str, Any], side: str, used: Iterable[str]) -> list[Message]:
     """Return the fields of one side of an exchange that hold something and are not used, as a message of nobody."""
     unused = ((key, one) for key, one in value.items() if key not in (*used, *PLUMBING) and has_value(one))
-    left_out = tuple(f"{field_words(key, one)} of the {side}" for key, one in unused)
+    left_out = tuple(f"{field_words(key)} of the {side}" for key, one in unused)
     return [Message("", None, left_out, is_empty=True)] if left_out else []

@@ -40,12 +40,11 @@ def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
         assert (exchanges([case]), case["tags"]) == ([("5", ASK, REPLY)], ["billing"])
 
 
-def test_a_reply_beside_the_messages_is_named(safe_gate: SafeGate) -> None:
+def test_a_reply_beside_the_messages_is_read_where_it_is_named(safe_gate: SafeGate) -> None:
     for reply, path in ((REPLY, ""), ({"choices": [{"message": TURNS[1]}]}, ".choices[0].message")):
         write("in.jsonl", {"id": "a", "messages": [*EARLIER, TURNS[0]], "response": reply})
         mapping = f"user=messages,assistant=response{path}"
-        words = f"a: has no reply in messages; if response has it, set --map '{mapping}'\n"
-        assert words in refusal(safe_gate, "in.jsonl")
+        assert "a: ends with a message of the user; expected a reply\n" in refusal(safe_gate, "in.jsonl")
         assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
     assert "a: has no known field for user, but" in refusal(safe_gate, "in.jsonl", "--map", "assistant=response")
     write("in.jsonl", {"id": "a", "log": {"chat": TURNS}})
@@ -171,7 +170,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         ('{"id": "q", "prompt": "x", "response": "y"}', ["--evaluator", "safe_v0"], 'q: output: is "y"; expected an object'),
         ('{"id": "q", "output": "```json\\n{}"}', ["--evaluator", "safe_v0"], 'q: output: is "```json\\n{}"; expected an object'),
         ('{"id": "q", "output": ""}', [], 'has no format that is known, but records with "id", "output"'),
-        (json.dumps(OUTPUT), [], "it is a SAFE v0 output: set --evaluator safe_v0"),
+        (json.dumps(OUTPUT), [], "has a reply that is an object; expected text; name the text in it"),
         ('{"id": "q", "reply": null}', ["--evaluator", "safe_v0", "--map", "output=reply"], "in.jsonl:1: q: has no reply in reply"),
         ("id,prompt,response\n1,x\n", [], "in.jsonl:2: has 2 fields; expected 3, as the header has"),
         ('id,prompt,response\n1,"x,y', [], "is not CSV: unexpected end of data"),
@@ -188,10 +187,10 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         (json.dumps({"id": "a", "messages": [TURNS[0], {"role": "assistant", "content": "", "tool_calls": [{}]}]}), [], "1: a: ends with a message without text"),
         (json.dumps({"id": "a", "messages": [*TURNS, {"role": "user", "content": ""}]}), [], "1: a: ends with a message without text; expected a reply"),
         ('{"id": "a", "messages": 5}', ["--from", "messages"], "1: a: has no messages; expected a list of messages"),
-        (json.dumps(RUN | {"outputs": {"role": "tool", "content": "x"}}), [], "1: a: has no reply; expected text or a message"),
-        (json.dumps(RUN | {"outputs": {"messages": [TURNS[0]]}}), [], "1: a: has no reply; expected text or a message"),
+        (json.dumps(RUN | {"outputs": {"role": "tool", "content": "x"}}), [], "1: a: has no reply; if another field has it, name it"),
+        (json.dumps(RUN | {"outputs": {"messages": [TURNS[0]]}}), [], "1: a: has no reply; if another field has it, name it"),
         (json.dumps(RUN | {"outputs": {"generations": [[{"text": "x"}], [{"text": "y"}]]}}), [], "1: a: has answers to 2 prompts"),
-        (json.dumps(RUN | {"run_type": "chain", "outputs": {}}), [], "name the fields with --map, such as user=inputs.question,assistant=outputs.output\n"),
+        (json.dumps(RUN | {"run_type": "chain", "outputs": {}}), [], "has no record that can become a case; nothing is written; name the fields with --map\n"),
         (json.dumps(LANGFUSE | {"type": "GENERATION", "input": {"args": ["x"]}, "output": "y"}), [], "has no message of a user in its input; name both sides: --map"),
         (json.dumps(RUN | {"inputs": {"messages": [TURNS[:1], TURNS[:1]]}, "outputs": {"text": "x"}}), [], "1: a: has 2 prompts in its input"),
         (json.dumps(response("a", "x")), [], "1: a: answers no request of these files; name the file of requests too\n"),

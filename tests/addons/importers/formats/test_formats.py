@@ -226,7 +226,7 @@ def test_a_response_that_is_not_completed_is_an_error(safe_gate: SafeGate) -> No
     for words in (
         "b: is an error: It broke.\n",
         "c: is an error: status incomplete\n",
-        "or in output of the Responses",
+        "d: has no reply; ",
     ):
         assert words in err
     assert exchanges(imported(safe_gate, "in.jsonl", "--skip-invalid")) == ONE
@@ -234,7 +234,7 @@ def test_a_response_that_is_not_completed_is_an_error(safe_gate: SafeGate) -> No
 
 def test_deepeval(safe_gate: SafeGate) -> None:
     err = refusal(safe_gate, FIXTURES / "deepeval.json")
-    assert "parcel: has no reply; expected text in actual_output" in err
+    assert "parcel: has no reply; if another field has it" in err
     cases = imported(safe_gate, FIXTURES / "deepeval.json", "--skip-invalid")
     billing = "It is under Billing."
     expected = [("invoice", "Where is my invoice?", billing), ("visit", "And on Tuesday?", "At ten.")]

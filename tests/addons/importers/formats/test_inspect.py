@@ -78,7 +78,7 @@ def test_what_an_output_holds_besides_the_reply_is_left_out_and_listed(safe_gate
     choice = {"message": {"role": "assistant", "content": "Yes."}, "stop_reason": "max_tokens"}
     sample = {"id": "a", "epoch": 1, "input": ASK, "output": {"completion": "Yes.", "choices": [choice], "note": "x"}}
     write("log.json", {"status": "success", "eval": {}, "samples": [sample]})
-    expected = [f"the field {name} of the output (1 record)" for name in ('"note"', '"stop_reason" with "max_tokens"')]
+    expected = [f"the field {name} of the output (1 record)" for name in ('"note"', '"stop_reason"')]
     assert left_out(safe_gate, "log.json") == expected
     failed, refused = (sample | {"output": {"completion": one, "error": "It broke."}} for one in ("", "Sorry."))
     write("log.json", {"status": "success", "eval": {}, "samples": [failed, refused]})
