@@ -38,9 +38,7 @@ COMMAND = Command(
             action="extend",
             default=[],
         ),
-        "--encoding": text(
-            "NAME", "the encoding of texts, such as cp1252; default: UTF-8, or what the byte order mark says"
-        ),
+        "--encoding": text("NAME", "the encoding of texts, such as cp1252; default: UTF-8"),
         "--evaluator": {
             "default": addons.importers.BY_DEFAULT,
             "choices": tuple(addons.importers.IMPORTING),

@@ -24,10 +24,8 @@ def test_outputs_have_fields_of_their_own_and_refuse_flags_of_cases(safe_gate: S
     [
         "id,prompt,response,,\na,x,y,,\nb,x,z\n",
         "id,prompt,response\na,x,y,,\nb,x,z\n",
-        "sep=,\nid,prompt,response\na,x,y\nb,x,z\n",
-        "\ufeffsep=;\r\nid;prompt;response\r\na;x;y\r\nb;x;z\r\n",
-        "sep=|\nid|prompt|response\na|x|y\nb|x|z\n",
-        "sep=\t\nid\tprompt\tresponse\na\tx\ty\nb\tx\tz\n",
+        "\ufeffid;prompt;response\r\na;x;y\r\nb;x;z\r\n",
+        "id\tprompt\tresponse\na\tx\ty\nb\tx\tz\n",
         "\r\n\r\nid,prompt,response\r\na,x,y\r\nb,x,z\r\n",
         ",,\nid,prompt,response\na,x,y\nb,x,z\n",
         ";;\nid;prompt;response\na;x;y\nb;x;z\n",
@@ -38,7 +36,7 @@ def test_csv_as_spreadsheets_write_it(safe_gate: SafeGate, text: str) -> None:
     Path("in.csv").write_bytes(text.encode("utf-8"))
     assert exchanges(imported(safe_gate, "in.csv")) == [("a", "x", "y"), ("b", "x", "z")]
     broken = text.rstrip().removesuffix("z") + "z" + ",1" * 9
-    Path("in.csv").write_bytes(broken.replace(",1", {"|": "|1", "\t": "\t1"}.get(text[4:5], ",1")).encode("utf-8"))
+    Path("in.csv").write_bytes((broken.replace(",1", "\t1") if "\t" in text else broken).encode("utf-8"))
     if ";" not in text:
         number = text.rstrip().count("\n") + 1
         assert f"in.csv:{number}: has " in refusal(safe_gate, "in.csv")
@@ -71,18 +69,16 @@ def test_one_id_of_different_messages_is_said_in_one_line(safe_gate: SafeGate) -
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "cp1252", "utf-16-le", "latin-1"])
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "json"])
-def test_another_encoding_is_named_or_marked_and_never_guessed(safe_gate: SafeGate, encoding: str, suffix: str) -> None:
+def test_another_encoding_is_named_and_never_guessed(safe_gate: SafeGate, encoding: str, suffix: str) -> None:
     row = {"id": "a", "prompt": "Größe,\r\n", "response": "Ja"}
     line = json.dumps(row, ensure_ascii=False)
     text = {"csv": 'id;prompt;response\r\na;"Größe,\r\n";Ja\r\n', "jsonl": f"{line}\n", "json": f"[{line}]"}[suffix]
     Path(f"in.{suffix}").write_bytes(text.encode(encoding))
-    if is_marked := encoding in ("utf-8-sig", "utf-16", "utf-32"):
-        assert exchanges(imported(safe_gate, f"in.{suffix}")) == [("a", row["prompt"], "Ja")]
-    else:
+    if encoding != "utf-8-sig":
         err = refusal(safe_gate, f"in.{suffix}")
         words = "; name the encoding, such as --encoding cp1252"
         assert words in err or "has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le" in err
-    flags = () if is_marked else ("--encoding", encoding)
+    flags = () if encoding == "utf-8-sig" else ("--encoding", encoding)
     assert exchanges(imported(safe_gate, f"in.{suffix}", *flags)) == [("a", row["prompt"], "Ja")]
 
 

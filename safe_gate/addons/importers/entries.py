@@ -51,7 +51,7 @@ class Request:
     checks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
     encoding: str = ""
-    """The encoding of the files; "" is UTF-8, or that of the byte order mark."""
+    """The encoding of the files; "" is UTF-8."""
 
     @property
     def makes(self) -> Imports:

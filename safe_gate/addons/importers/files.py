@@ -33,13 +33,6 @@ _SAMPLE = re.compile(r"samples/.*\.json|header\.json|_journal/start\.json")
 _DIGITS = re.compile(r"(\d+)")
 _BLANK_LINES = re.compile(r"(?:[ \t,;]*+\r?\n)*+")
 _QUOTED = re.compile(r'"[^"]*+"')
-_SEPARATOR = re.compile(r'"?sep=([^"\w\r\n])"?[ \t,;]*+\r?\n', re.IGNORECASE)
-_BOMS = {
-    codecs.BOM_UTF32_LE: "utf-32",
-    codecs.BOM_UTF32_BE: "utf-32",
-    codecs.BOM_UTF16_LE: "utf-16",
-    codecs.BOM_UTF16_BE: "utf-16",
-}
 _NOT_JSON = "is not valid JSON"
 _PARQUET, _ZIP, _GZIP = b"PAR1", b"PK\x03\x04", b"\x1f\x8b"
 
@@ -146,13 +139,12 @@ def parse_json(text: str, most: int = MAX_VALUES) -> Any:
 
 def to_utf8(data: bytes, encoding: str) -> bytes:
     """Return a file's bytes, those of text as UTF-8. Raises NotReadable for another encoding than the one named."""
-    named = encoding or next((name for bom, name in _BOMS.items() if data.startswith(bom)), "")
-    if not named or data.startswith((_PARQUET, _ZIP)):
+    if not encoding or data.startswith((_PARQUET, _ZIP)):
         return data.removeprefix(codecs.BOM_UTF8)
     try:
-        return data.decode(named).encode().removeprefix(codecs.BOM_UTF8)
+        return data.decode(encoding).encode().removeprefix(codecs.BOM_UTF8)
     except UnicodeError as error:
-        words = f"is not {named}: {getattr(error, 'reason', error)}; name another encoding with --encoding"
+        words = f"is not {encoding}: {getattr(error, 'reason', error)}; name another encoding with --encoding"
         raise NotReadable(words) from None
 
 
@@ -264,12 +256,10 @@ def _items_of(document: Record, text: str, paths: Iterable[Path], is_row: IsRow)
 def detect_delimiter(text: str) -> str:
     r"""Return what stands between the fields of the header that a text begins with, "" where there is nothing.
 
-    >>> detect_delimiter('id;"a, b";c\n1,2;3;4'), detect_delimiter("\nsep=|\na|b")
-    (';', '|')
+    >>> detect_delimiter('id;"a, b";c\n1,2;3;4')
+    ';'
     """
     text = _BLANK_LINES.sub("", text, count=1)
-    if named := _SEPARATOR.match(text):
-        return named[1]
     header = re.split(r"[\r\n]", _QUOTED.sub("", text), maxsplit=1)[0]
     most = max(",;\t", key=header.count)
     return most if most in header else ""
@@ -288,14 +278,14 @@ def _bounded_lines(text: str, delimiter: str) -> Iterator[str]:
 def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> Iterator[Record | RefusedRecord]:
     """Yield the rows of CSV as objects by its header; a row of another length than the header is refused.
 
-    Lines keep their ends, names lose their outer blanks. Blank lines and Excel's `sep=;` may stand before the header.
-    Rows of empty cells, and empty cells in columns without a name, mean nothing. The header again is refused. A column
-    that is there twice holds `RepeatedColumn`. Raises NotReadable where the quotes are broken.
+    Lines keep their ends, names lose their outer blanks. Blank lines may stand before the header. Rows of
+    empty cells, and empty cells in columns without a name, mean nothing. The header again is refused. A column that is
+    there twice holds `RepeatedColumn`. Raises NotReadable where the quotes are broken.
     """
     before = csv.field_size_limit(MOST_BYTES)
     try:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        header = next((row for row in reader if any(map(str.strip, row)) and row[0].lower() != "sep="), [])
+        header = next((row for row in reader if any(map(str.strip, row))), [])
         header = [name.strip() for name in header]
         while header and not header[-1]:
             header.pop()
