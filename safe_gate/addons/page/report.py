@@ -5,7 +5,7 @@ The page holds its cases as JSON, one per line. Its scripts filter them and draw
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from functools import partial
 from itertools import count, groupby
 from typing import Any
@@ -15,12 +15,11 @@ from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import number
-from safe_gate.model.report import Change, Origin, Report, RuleOutcome
-from safe_gate.model.results import Judgement, Mark, Phrase, Rate, Severity, Table, Untrusted, Words
+from safe_gate.model.report import Change, Origin, Report
+from safe_gate.model.results import Judgement, Mark, Phrase, Rate, Severity, Table, Untrusted
 from safe_gate.render import comparison
 from safe_gate.render import view as render_view
 from safe_gate.render.cases import ShownCase, ShownPart, compared_part, rank_of
-from safe_gate.render.untrusted import address
 from safe_gate.render.view import VERDICTS, ReportView, waiver_phrase
 
 # The words for the states of rules, what somebody must see to first.
@@ -41,7 +40,6 @@ def _draw(view: ReportView) -> Iterator[str]:
         "origin": _origin(report, view.origin),
         "problem_count": plural(number(report.problems), "problem"),
         "states": _STATES,
-        "case_address": _addresses(report),
         "rates": partial(_rates, report),
         "inputs": Table(("File", "Kind", "SHA-256"), "<<<", inputs),
         "about_cases": _common_facts(view),
@@ -62,19 +60,6 @@ def _origin(report: Report, origin: Origin) -> Iterator[Phrase]:
     yield (f"{tool.name} {tool.version}",)
     if digests:
         yield ("digest ", Untrusted(digests.all[:12]))
-
-
-def _addresses(report: Report) -> Callable[[RuleOutcome, Words], str | None]:
-    """Return what gives the address of a case that a rule names, None for what the list of cases does not have."""
-    compared = parts_of(report.comparison.parts) if report.comparison else ()
-    gone = {(evaluator.name, one.id) for evaluator, part in compared for one in part.cases.removed}
-
-    def case_address(rule: RuleOutcome, name: Words) -> str | None:
-        if isinstance(name, str) or (rule.evaluator, name.text) in gone:
-            return None
-        return address(name.text.encode("utf-8", "replace"))
-
-    return case_address
 
 
 def _rates(report: Report, part: ShownPart) -> Iterator[tuple[str, list[tuple[Rate, float | None]]]]:

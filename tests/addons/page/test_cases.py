@@ -118,21 +118,9 @@ def test_the_header_says_what_was_judged_and_the_cases_follow_the_rules(
     assert (titles[:2], titles[-1]) == (["Rules of the gate", "Cases"], "Synthesis"), "the charts"
 
 
-def test_a_broken_rule_links_to_the_cases_that_broke_it(changed: Callable[..., None], browser: Browser) -> None:
+def test_a_broken_rule_names_the_cases_that_broke_it(changed: Callable[..., None], browser: Browser) -> None:
     changed("--max-regressions", "0")
-    assert texts_of(browser, ".rules a") == ["worse"]
-    browser.run("document.querySelector('.rules a').click()" + SETTLED)
-    assert (shown(browser)[0], first_case(browser, "open")) == ("worse", True)
-
-
-def test_no_link_leads_to_a_case_that_is_gone(safe_gate: SafeGate, browser: Browser) -> None:
-    write_cases(Path("c.jsonl"), turn("stays"), turn("gone"))
-    safe_gate("run", "--synthesis-cases", "c.jsonl")
-    Path("reports/safe-gate.json").rename("old.json")
-    write_cases(Path("c.jsonl"), turn("stays"))
-    safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--baseline", "old.json")
-    browser.open(PAGE)
-    assert (texts_of(browser, ".rules .broken code"), texts_of(browser, ".rules a")) == (["gone"], [])
+    assert texts_of(browser, ".rules .broken code") == ["worse"]
 
 
 def test_a_case_shows_its_texts_with_what_was_found(safe_gate: SafeGate, browser: Browser) -> None:
