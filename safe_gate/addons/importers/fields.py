@@ -16,7 +16,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 
 _SIDES = {
     "user": ("user", "prompt", "question", "query", "instruction", "input"),
-    "assistant": ("assistant", "response", "completion", "output", "answer"),
+    "assistant": ("assistant", "response", "completion", "output", "answer", "actual_output", "actualoutput"),
 }
 """The names of the two sides of an exchange that are known."""
 

@@ -210,19 +210,6 @@ def _read_langfuse(record: Record, seen: Seen) -> Iterable[Outcome]:
     return _read_call(record, seen, "input", "output", "type", "level")
 
 
-def _read_deepeval(record: Record, seen: Seen) -> Iterable[Outcome]:
-    value = record.value
-    if has_value(value.get("turns")) or "scenario" in value:
-        return _read_chat(record, seen)
-    if not isinstance(value.get("input"), str):
-        raise RefusedRecord("has no text in input")
-    names = ("actualOutput", "actual_output")
-    reply = next((value[one] for one in names if value.get(one) is not None), None)
-    is_unset = reply is None or (reply == "" and record.shape != "json")  # in CSV, an empty cell
-    said = [] if is_unset else read_side(reply, "assistant")
-    return [Sample([Message("user", value["input"])], said, ["input", *names])]
-
-
 def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
     """Yield each response. A task with several filters lists every document once per filter, with the same responses.
 
@@ -378,7 +365,7 @@ _OF_TOOLS = (
     Format(
         "deepeval",
         "DeepEval test cases",
-        _read_deepeval,
+        _read_chat,
         keys=("input actualOutput", "input actual_output", "scenario turns"),
         detects=lambda record: are_messages(_talk_of(record.value, "turns")),
         paths=(

@@ -234,7 +234,7 @@ def test_a_response_that_is_not_completed_is_an_error(safe_gate: SafeGate) -> No
 
 def test_deepeval(safe_gate: SafeGate) -> None:
     err = refusal(safe_gate, FIXTURES / "deepeval.json")
-    assert "parcel: has no reply; if another field has it" in err
+    assert 'parcel: has no known pair of fields, but "name", "input", ' in err
     cases = imported(safe_gate, FIXTURES / "deepeval.json", "--skip-invalid")
     billing = "It is under Billing."
     expected = [("invoice", "Where is my invoice?", billing), ("visit", "And on Tuesday?", "At ten.")]
