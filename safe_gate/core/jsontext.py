@@ -46,15 +46,6 @@ class TooManyValuesError(JsonError):
     """The text holds more values than it may."""
 
 
-def bound(text: str, most: int = MAX_VALUES) -> None:
-    """Raise TooManyValuesError for a text of JSON, whole or not, with more than `most` objects, lists and commas.
-
-    So that is known before it is parsed.
-    """
-    if _values(text) > most and _values(_STRING.sub("", text)) > most:
-        raise TooManyValuesError(f"more than {most:,} values", 1)
-
-
 def _values(text: str) -> int:
     return text.count("{") + text.count("[") + text.count(",")
 
@@ -64,12 +55,13 @@ def parse(text: str, *, comments: bool = False, any_number: bool = False, most: 
 
     Raises JsonError for broken syntax, for NaN, Infinity and fractions beyond a double unless `any_number`, and for
     integers of thousands of digits. It also raises JsonError for duplicate keys, for nesting deeper than `MAX_DEPTH`,
-    and for more than `most` values (`bound`). Escapes of half a surrogate pair are allowed, as the JSON grammar
-    allows them.
+    and TooManyValuesError for more than `most` objects, lists and commas. Escapes of half a surrogate pair are
+    allowed, as the JSON grammar allows them.
     """
     if comments:
         text = blank_comments(text)
-    bound(text, most)
+    if _values(text) > most and _values(_STRING.sub("", text)) > most:
+        raise TooManyValuesError(f"more than {most:,} values", 1)
     strict: Any = {} if any_number else {"parse_constant": _refuse, "parse_float": _finite}
     try:
         value = json.loads(text, object_pairs_hook=_unique, **strict)
@@ -82,7 +74,7 @@ def parse(text: str, *, comments: bool = False, any_number: bool = False, most: 
     except ValueError:  # an integer of thousands of digits
         place = next(token.start() for token in _TOKEN.finditer(text) if _has_too_many_digits(token[0]))
         raise JsonError("a number has too many digits", text.count("\n", 0, place) + 1) from None
-    if is_deep(value):
+    if _is_deep(value):
         raise _too_deep(text)
     return value
 
@@ -241,7 +233,7 @@ def _line_of(text: str, refused: _RefusedError) -> int:
     return 1
 
 
-def is_deep(value: Any) -> bool:
+def _is_deep(value: Any) -> bool:
     """Return whether values are nested more than `MAX_DEPTH` deep, level by level: a large text has few levels."""
     level = [value]
     for _ in range(MAX_DEPTH):

@@ -21,6 +21,8 @@ from typing import Any, NamedTuple
 from safe_gate.addons.scale import parquet
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import MAX_VALUES, JsonError, item_lines, parse, repeated, value_at
+from safe_gate.inputs import disk
+from safe_gate.model.problems import Place
 
 Path = tuple[str, ...]
 MOST_BYTES = 16 << 20
@@ -33,7 +35,6 @@ _SAMPLE = re.compile(r"samples/.*\.json|header\.json|_journal/start\.json")
 _DIGITS = re.compile(r"(\d+)")
 _BLANK_LINES = re.compile(r"(?:[ \t,;]*+\r?\n)*+")
 _QUOTED = re.compile(r'"[^"]*+"')
-_NOT_JSON = "is not valid JSON"
 _PARQUET, _ZIP, _GZIP = b"PAR1", b"PK\x03\x04", b"\x1f\x8b"
 
 
@@ -198,6 +199,10 @@ def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Itera
     return read_table(_bounded_lines(text, delimiter), delimiter, shape)
 
 
+def _not_json(error: JsonError) -> str:
+    return disk.not_json_problem(error, Place("")).message
+
+
 def _not_utf8(error: UnicodeDecodeError) -> str:
     byte = error.object[error.start]
     return f"is not UTF-8: it has the byte 0x{byte:02x}; name the encoding, such as --encoding cp1252"
@@ -215,7 +220,7 @@ def _read_lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[R
         try:
             yield from _items_of(Record(number, parse_json(line.decode("utf-8"))), "", paths, is_row)
         except (UnicodeDecodeError, JsonError) as error:
-            words = _not_utf8(error) if isinstance(error, UnicodeDecodeError) else f"{_NOT_JSON}: {error}"
+            words = _not_utf8(error) if isinstance(error, UnicodeDecodeError) else _not_json(error)
             if not line.endswith(b"\n"):
                 raise NotReadable(words, number) from None
             yield RefusedRecord(words, Record(number, None))
@@ -226,7 +231,7 @@ def _read_document(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[
     try:
         value = parse_json(text, 4 * MAX_VALUES)
     except JsonError as error:
-        raise NotReadable(f"{_NOT_JSON}: {error}", error.line) from None
+        raise NotReadable(_not_json(error), error.line) from None
     yield from _items_of(Record(1, value), text, paths, is_row)
 
 
@@ -320,7 +325,7 @@ def _read_columns(data: bytes) -> Iterator[Record | RefusedRecord]:
             try:
                 yield Record(number, parse_json(line), "columns")
             except JsonError as error:
-                yield RefusedRecord(f"{_NOT_JSON}: {error}", Record(number, None))
+                yield RefusedRecord(_not_json(error), Record(number, None))
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}") from None
 
@@ -352,7 +357,7 @@ def _read_archive(data: bytes) -> Iterator[Record | RefusedRecord]:
                 value = parse_json(archive.read(one).decode("utf-8"))
                 yield Record(0, value, "json", one.filename, not one.filename.startswith("samples/"))
             except JsonError as error:
-                yield RefusedRecord(f"{_NOT_JSON} in {one.filename}: {error}")
+                yield RefusedRecord(f"{_not_json(error)} in {one.filename}")
     except broken as error:
         raise NotReadable(f"is not a readable archive: {str(error)[:100]}") from None
 
