@@ -42,7 +42,7 @@ def test_a_shard_that_did_not_finish_is_refused(safe_gate: SafeGate, inputs: Fla
     files = scored(safe_gate, 2, *inputs)
     write_cases(Path("c.jsonl"), turn("T-0") | {"asistant": "text"})
     assert safe_gate("run", "--shard", "2/2", "--report-dir", "shards", *inputs).code == 3
-    assert f"{files[1]}: is the report of a run, not a shard; expected" in refusal(safe_gate, *files, *inputs)
+    assert f"{files[1]}: is not a shard: it has no field shard" in refusal(safe_gate, *files, *inputs)
 
 
 @pytest.mark.parametrize(
