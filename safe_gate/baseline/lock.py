@@ -165,20 +165,21 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
 def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> Lock | None:
     """Return the lock of the commit that the run is compared with, None if it has none.
 
-    If it `is_needed`, the event's base commit is read where the run is compared with no commit. One that cannot be
-    read gets a warning, or raises CannotJudge if stale recordings break the run.
+    If it `is_needed`, the event's base commit is read where the run is compared with no commit. One that is unknown or
+    cannot be read gets a warning, or raises CannotJudge if stale recordings break the run.
     """
     is_commit = compared is not None and compared.report is None
     base = run.base or (compared if is_commit else None)
     try:
-        if base is None and is_needed and run.effects.context.subject.base_sha:
+        if base is None and is_needed and run.effects.context.in_actions:
             base = run.snapshots.open("base")
         return read_lock(run.options.config, base.root) if base else None
     except CannotJudge as error:
         first = error.problems[0]
         if first.code is Code.BASE_UNAVAILABLE:  # not a broken lock, which this change may repair
             if run.options.stale_recordings == "fail":
-                raise
+                words = f"needs the base commit: {first.place.path} {first.message}, or set warn here"
+                raise CannotJudge.at("stale-recordings", words, first.code) from None
             why = console.problem_line(first)
             run.effects.err(f"safe-gate: warning: recordings are not compared with those of the base commit: {why}")
     return None

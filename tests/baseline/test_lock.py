@@ -251,20 +251,29 @@ def test_another_model_with_the_same_outputs_is_stale(safe_gate: SafeGate, locke
 
 
 def test_a_base_that_cannot_be_read_hides_no_stale_recording(
-    safe_gate: SafeGate, locked: str, against: Against
+    safe_gate: SafeGate, locked: str, against: Against, in_actions: InActions, monkeypatch: Patch
 ) -> None:
     safe_gate("run", "--report-dir", "before")
     add(PROMPT)
     safe_gate("lock")
     against(locked)
     assert stale(safe_gate) == UNCHANGED
-    against("a" * 40)
-    why = f"base: is commit {'a' * 40}, which cannot be read"
-    for flags in ((), ("--baseline", "before/safe-gate.json")):
-        refused(safe_gate("run", *flags), why)
+
+    def needs_base(file: str, why: str, *flags: str) -> None:
+        refused(safe_gate("run", *flags), f"stale-recordings: needs the base commit: {file} {why}")
         ran = safe_gate("run", "--stale-recordings", "warn", *flags)
-        assert ran.code == 0
-        assert f"safe-gate: warning: recordings are not compared with those of the base commit: {why}" in ran.err
+        words = f"safe-gate: warning: recordings are not compared with those of the base commit: {file}: {why}"
+        assert (ran.code, words in ran.err) == (0, True)
+
+    against("a" * 40)
+    for flags in ((), ("--baseline", "before/safe-gate.json")):
+        needs_base("base", f"is commit {'a' * 40}, which cannot be read", *flags)
+    in_actions(payload={"pull_request": {"number": 1}})
+    needs_base("base", "is the base commit of the event pull_request, but the event file does not name it")
+    monkeypatch.setenv("GITHUB_EVENT_PATH", "nope.json")
+    needs_base("GITHUB_EVENT_PATH", "names nope.json, which cannot be read as a JSON object")
+    in_actions("schedule", {})
+    assert stale(safe_gate) == []
 
 
 def test_two_reasons_of_a_recording_are_two_tests_of_junit(safe_gate: SafeGate, locked: str) -> None:
