@@ -55,7 +55,7 @@ def main(call: Call) -> int:
         old, new = (snapshots.open(one) for one in (base, head))
         if new is None:
             raise _nothing_in(head)
-        if new.report is not None and old is not None and old.report is not None:
+        if new.report is not None:
             _refuse_other_settings(call.flags, options, new.report)
         roots = [one.root for one in (old, new) if one is not None and one.report is None]
         is_ours = len(roots) == 2 or roots == [HERE]  # a commit alone may lack files that were added since
@@ -156,11 +156,11 @@ def _weakened(
 
 
 def _refuse_other_settings(flags: Iterable[str], options: Settings, head: Report) -> None:
-    """Raise CannotJudge for a flag that would change the cases or scores of finished reports."""
+    """Raise CannotJudge for a flag that would change the cases or scores of a finished report."""
     given = as_recorded(options, ({*SCORING} - {"text"}) & {*flags})
     for name, value in sorted(given.items()):
         if value != head.provenance.policy.get(name):
-            words = "does not change finished reports; leave it out, or make the reports again with it"
+            words = "does not change a finished report; leave it out, or make the report again with it"
             raise CannotJudge.at(name.replace("_", "-"), words, Code.INVALID_SETTING)
 
 

@@ -88,14 +88,15 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: SafeGate) -> None:
 
 
 @pytest.mark.parametrize(("flag", "value"), [("--tag", "typo"), ("--cluster-key", "x_topic"), ("--profile", "spec")])
-def test_compare_refuses_a_setting_that_finished_reports_cannot_apply(
+def test_compare_refuses_a_setting_that_a_finished_report_cannot_apply(
     safe_gate: SafeGate, flag: str, value: str
 ) -> None:
     write()
     safe_gate("run", *ALL)
-    both = ("compare", "reports/safe-gate.json", "reports/safe-gate.json")
-    refused(safe_gate(*both, flag, value), f"{flag[2:]}: does not change finished reports; leave it out")
-    assert safe_gate(*both, "--profile", "standard", "--max-regressions", "0").code == 0
+    for base in ("reports/safe-gate.json", commit()):
+        both = ("compare", base, "reports/safe-gate.json")
+        refused(safe_gate(*both, *ALL, flag, value), f"{flag[2:]}: does not change a finished report; leave it out")
+        assert safe_gate(*both, *ALL, "--profile", "standard", "--max-regressions", "0").code == 0
 
 
 def test_compare_judges_a_report_by_its_own_rules_and_flags(safe_gate: SafeGate) -> None:
