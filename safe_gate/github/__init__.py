@@ -386,13 +386,16 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
 def judged_commit(context: Context, paths: Iterable[Path]) -> str:
     """Return the commit whose files are judged: the event's, unless all are checked out at a base or another commit.
 
-    Another is one that the working folder is at, under events that name what actions/checkout takes for the change.
+    Another is one that the working folder is at, under events that name what actions/checkout takes for the change. A
+    checkout inside another one, such as a submodule, is never at a commit that an event names.
     """
     strays = context.named_commits
     commits = (commit_of(Path(os.path.realpath(path))) for path in paths)
     first = next(commits, "")
     if first and context.event in (*OF_A_HEAD, "merge_group", "push"):
-        strays = (strays | {commit_of(Path.cwd())}) - {context.sha}
+        top = visible_root(Path.cwd())
+        own = {commit_of(top)} if top and not visible_root(top.parent) else set()
+        strays = (strays | own) - {context.sha}
     return first if first in strays and all(one == first for one in commits) else context.subject.head_sha
 
 

@@ -266,6 +266,7 @@ def test_files_of_another_commit_are_not_taken_for_those_of_the_head(
     assert step.report["provenance"]["commit"] == sha
     words = f"The judged files are checked out at {sha[:7]}, not at {HEAD[:7]}. Unless a step wrote them, they are not"
     words += " the change's: use actions/checkout without ref, under pull_request, merge_group or push."
+    assert bool(github.comments) is (event != "merge_group")
     for text in (step.summary, *(one["body"] for one in github.comments), *step.warnings):
         assert words in re.sub(r"</?code>|\"", "", text)
     assert len(step.warnings) == 1
@@ -290,12 +291,16 @@ def test_files_of_the_head_its_merge_and_no_known_checkout_are_those_of_the_head
     assert (step.report["provenance"]["commit"], step.warnings, "checked out" in step.summary) == (HEAD, [], False)
 
 
-def test_files_of_a_submodule_are_those_of_the_head(safe_gate: SafeGate, in_actions: InActions) -> None:
+@pytest.mark.parametrize("at", [".", "pr"])
+def test_files_of_a_submodule_are_those_of_the_head(
+    safe_gate: SafeGate, in_actions: InActions, monkeypatch: Patch, at: str
+) -> None:
     for folder, sha in ((".", HEAD), ("pr", OTHER)):
         check_out("detached", folder, sha)
     write_cases(Path("pr/cases.jsonl"), turn("a"))
     in_actions()
-    assert "checked out at" not in safe_gate("run", "--cases", "pr/cases.jsonl").log
+    monkeypatch.chdir(at)
+    assert "checked out at" not in safe_gate("run", "--cases", "cases.jsonl" if at == "pr" else "pr/cases.jsonl").log
     assert read_json("reports/safe-gate.json")["provenance"]["commit"] == HEAD
 
 
