@@ -62,16 +62,17 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
 
     Batches are joined with their outputs, which are those that the settings name if no file is; those of batches not
     given are checked alone. Other cases, and packs, are checked under the settings, too: those of the config file that
-    is among the files, else of the one that a run reads. If a file cannot be read, nobody knows what checks there are.
+    is among the files, else of the one that a run reads.
     """
     by_kind: dict[str, list[str]] = {}
-    options, found = None, list[Problem]()
+    options, found, unread = None, list[Problem](), list[str]()
     for path in paths:
         try:
             by_kind.setdefault(checked.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             found += error.problems
-    is_unread = bool(found)  # such a file may be a pack
+            if path.endswith(".json") and disk.exists(Path(path)):
+                unread.append(path)
     if any(
         one.input.kind in by_kind or (one.rule_files and one.rule_files.kind in by_kind) for one in EVALUATORS.values()
     ):
@@ -87,8 +88,8 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
             continue
         cases, packs = by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []
         if cases or packs:
-            count, problems = _fit(None if is_unread else options, evaluator, cases, packs)
-            found += problems
+            count, problems = _fit(options, evaluator, cases, [*packs, *unread])  # an unread file may be a pack
+            found += (one for one in problems if one.place.path not in map(disk.display_path, map(Path, unread)))
             yield {"case": count, _NOUNS["rule-pack"]: len(packs)}
     found += [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
     yield {_NOUNS.get(kind, kind): len(some) for kind, some in by_kind.items()}
@@ -107,7 +108,7 @@ def _fit(
 ) -> tuple[int, Sequence[Problem]]:
     """Return the number of an evaluator's cases, and the problems of these and of packs, beside those of options.
 
-    Without options, packs are checked for their shape alone, and cases may name any check.
+    Without options nobody knows what checks there are: packs are checked for their shape alone.
     """
     here, problems = (options or Settings()).replace(**{evaluator.input.setting: tuple(cases)}), list[Problem]()
     if evaluator.rule_files and options:

@@ -227,8 +227,9 @@ class PackFact(NamedTuple):
 class RuleFiles(NamedTuple):
     """A team's files of rules: the option that names them, and the schema that they fit.
 
-    `off` is the option with the ids of rules that do not count, "" for none. `digest(settings, files)` returns the
-    SHA-256 of all rules that are files, `facts(files)` those rules by their ids, whether or not they are switched off.
+    `off` is the option with the ids of rules that do not count, "" for none. `alone(settings, files)` yields what is
+    wrong with each, whatever other files say. `digest(settings, files)` returns the SHA-256 of all rules that are
+    files, `facts(files)` those rules by their ids, whether or not they are switched off.
     `misnamed(settings, by)` yields the unknown names in settings, such as a check that it does not have; here `by`
     returns what it scores by. `misfit(case, by)` returns the problem that prevents scoring a case, such as a check
     that nothing defines. `unserved(totals, by)` yields a problem for whatever cases ask for but nothing checks.
@@ -237,6 +238,7 @@ class RuleFiles(NamedTuple):
     setting: str
     off: str
     kind: str
+    alone: Callable[[JsonObject, Sequence[OwnFile]], Iterable[Problem]]
     digest: Callable[[JsonObject, Sequence[OwnFile]], str]
     facts: Callable[[Sequence[OwnFile]], Mapping[str, PackFact]]
     misnamed: Callable[[JsonObject, Callable[[], Any]], Iterable[Misnamed]]

@@ -221,13 +221,13 @@ def load_rules(evaluator: Evaluator, settings: JsonObject, own: TeamRules) -> An
 def recipe(evaluator: Evaluator, settings: JsonObject, own: TeamRules) -> str:
     """Return the recipe of what an evaluator scores by: see `Evaluator.recipe`.
 
-    Raises CannotJudge with every problem of a team's files of rules: of faulty files alone if there are any, for what
-    another file or a setting seems to lack may be in these.
+    Raises CannotJudge with every problem of a team's files of rules. What one seems to lack is none if a file cannot
+    be read: it may be there.
     """
-    name = evaluator.name
-    if problems := own.unmatched.get(name) or own.problems.get(name):
-        raise CannotJudge(*problems)
-    return evaluator.recipe(settings, own.files.get(name, ()))
+    name, files = evaluator.name, own.files.get(evaluator.name, ())
+    if problems := (*own.unmatched.get(name, ()), *own.problems.get(name, ())):
+        raise CannotJudge(*problems, *(evaluator.rule_files.alone(settings, files) if evaluator.rule_files else ()))
+    return evaluator.recipe(settings, files)
 
 
 @lru_cache(maxsize=4)

@@ -323,6 +323,7 @@ class Synthesis(Evaluator):
         setting="rules",
         off="rules_off",
         kind="rule-pack",
+        alone=packs.problems_alone,
         digest=packs.packs_digest,
         facts=packs.pack_facts,
         misnamed=misnamed_checks,

@@ -242,15 +242,21 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile]) -> str:
     """
     off, words, packs = settings["rules_off"], wording_of_tags(settings["tags"]), _packs_of(own)
     problems = (
-        *_pack_problems(own),
+        *problems_alone(settings, own),
+        *_definition_problems(own),
         *_default_check_problems(settings, [*REPORTED, *defined_checks(packs)]),
-        *_tag_problems(words),
-        *_helpline_problems(settings["helplines"]),
         *(_unknown_rule_problems(off, [*shipped_packs(), *packs]) if off else ()),
     )
     if problems:
         raise CannotJudge(*problems)
     return json.dumps([settings["profile"], packs, off, words, settings["helplines"]])
+
+
+def problems_alone(settings: JsonObject, own: Sequence[OwnFile]) -> Iterator[Problem]:
+    """Yield the problems of packs and settings that no other pack can solve."""
+    yield from _pack_problems(own)
+    yield from _tag_problems(wording_of_tags(settings["tags"]))
+    yield from _helpline_problems(settings["helplines"])
 
 
 def packs_in_recipe(recipe: str) -> list[Pack]:
@@ -305,7 +311,7 @@ def _packs_of(own: Sequence[OwnFile]) -> list[Pack]:
 
 
 def _pack_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
-    """Yield the problems of a team's packs, which fit the schema."""
+    """Yield the problems of each of a team's packs, which fit the schema."""
     if not own:
         return
     named: set[str] = set()
@@ -326,7 +332,6 @@ def _pack_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
                 yield Problem(place, words, one)
             taken.setdefault(one, f"{place.path}:{place.line}")
         yield from _promise_problems(file, pack)
-    yield from _definition_problems(own)
 
 
 def packs_digest(settings: JsonObject, own: Sequence[OwnFile]) -> str:
@@ -349,7 +354,7 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     counted, a longer hit against it may take the place of two, but not of shipped rules. Raises CannotJudge with every
     problem of the packs.
     """
-    if problems := [*_pack_problems(own)]:
+    if problems := [*_pack_problems(own), *_definition_problems(own)]:
         raise CannotJudge(*problems)
     packs = [*shipped_packs(), *_packs_of(own)]
     strict = {group for one in SHIPPED.values() for side in ("applies", "against") for group in one.get(side, ())}

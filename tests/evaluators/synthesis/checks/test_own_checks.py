@@ -201,9 +201,15 @@ def test_a_pack_alone_says_that_the_other_packs_of_its_check_are_missing(safe_ga
             refused(safe_gate(*command, file), words)
         assert safe_gate(*command, one, two).code == 0
         Path("broken.json").write_text(Path(two).read_text("utf-8").replace('"field"', "field"), "utf-8")
-        assert "could not judge: 1 problem;" in refused(
-            safe_gate(*command, one, "broken.json"), "broken.json:1: is not"
-        )
+        write_json("zop.json", pack("acme-zop", rules=[rule("acme-zop", "zop", "Zip.")], defines=None))
+        err = refused(safe_gate(*command, one, "zop.json", "broken.json"), "broken.json:1: is not")
+        assert 'acme-zop/one: hit: does not hit "Zip."' in err
+        assert no_group not in err
+        assert undefined not in err
+    write_cases(Path("c.jsonl"), turn("one", checks=["acme/none"]))
+    words = 'checks: "acme/none" is not a check'
+    assert words not in refused(safe_gate("validate", one, two, "broken.json", "c.jsonl"), "broken.json:1: is not")
+    assert words in refused(safe_gate("validate", one, two, "none.txt", "c.jsonl"), "none.txt")
     write_json("safe-gate.config.json", {"rules": ["rules/*.json"]})
     assert validated(safe_gate, one) == validated(safe_gate, two) == ""
 
@@ -217,12 +223,11 @@ def test_all_that_is_wrong_with_settings_of_rules_is_named_at_once(safe_gate: Sa
     Path("my.json").write_text(json.dumps({"rules": ["rules/*.json"], **named}, indent=1), "utf-8")
     write_cases(Path("c.jsonl"), shop("one"))
     for command in (("eval", "--cases", "c.jsonl", "--config", "my.json"), ("validate", "my.json")):
-        err = refused(safe_gate(*command), "rules/")
-        for words in (
-            'defines.against: "discounts" is ',  # which an unreadable pack may have
+        err = refused(safe_gate(*command), "my.json:16: tags.grief.must_contain[0].regex: is not an RE2")
+        for words in (  # what an unreadable pack may have
+            'defines.against: "discounts" is ',
             "my.json:7: default-checks.acme/none: is not a check",
             "my.json:10: rules-off.acme: matches no rule",
-            "my.json:16: tags.grief.must_contain[0].regex: is not an RE2",
         ):
             assert (words in err) == is_readable
         assert f'"{CHECK}" is not' not in err
