@@ -215,13 +215,14 @@ class OwnFile(NamedTuple):
 class PackFact(NamedTuple):
     """A rule of a file: the digest of what it says, and the checks that its hits can let a case pass.
 
-    A check that a file defines is itself among the facts, by its name. `beside` are the checks in which a hit of the
-    rule may take the place of two of other rules that have the check there, too.
+    A check that a file defines is itself among the facts, by its name. A hit of a rule that has a check in
+    `replaces_in` may take the place of two of rules that have it in `counts_in`.
     """
 
     sha256: str
     lets_pass: Set[str]
-    beside: Set[str] = frozenset()
+    counts_in: Set[str] = frozenset()
+    replaces_in: Set[str] = frozenset()
 
 
 class RuleFiles(NamedTuple):

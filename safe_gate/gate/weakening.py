@@ -222,10 +222,10 @@ def _is_weaker(way: Way | tuple[str, ...], before: Any, after: Any) -> bool:
 
 def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
     new = head.rules.keys() - base.rules.keys()  # among them checks, which can only fail more cases
-    known = frozenset[str]().union(*(rule.beside for rule in base.rules.values()))
+    counted = frozenset[str]().union(*(rule.counts_in for rule in base.rules.values()))
 
     def loosens(rule: PackFact) -> bool:
-        return bool(rule.lets_pass - new or rule.beside & known)
+        return bool(rule.lets_pass - new or rule.replaces_in & counted)
 
     for one in sorted(base.rules.keys() | head.rules.keys()):
         before, after = base.rules.get(one), head.rules.get(one)

@@ -351,8 +351,8 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     """Return facts on all rules and a team's checks by their ids, including those that are switched off.
 
     A rule can let a reply pass unless its group makes a check apply or counts against the reply. Where clauses are
-    counted, a longer hit against it may take the place of two, but not of shipped rules. Raises CannotJudge with every
-    problem of the packs.
+    counted, a hit against it that spans two may take the place of two, but not of shipped rules. Raises CannotJudge
+    with every problem of the packs.
     """
     if problems := [*_pack_problems(own), *_definition_problems(own)]:
         raise CannotJudge(*problems)
@@ -364,21 +364,30 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     lets_pass["listed_number"].update(check for check, one in SHIPPED.items() if one.get("misled_by"))
     for group in GROUPS.keys() - strict:
         lets_pass[group].add(GROUPS[group][0])
-    beside = defaultdict[str, set[str]](set)
+    counted = defaultdict[str, set[str]](set)
     for check, one in (*SHIPPED.items(), *defined_checks(packs).items()):
         for group in chain.from_iterable(one.get(side, ()) for side in _LOOSENS):
             lets_pass[group].add(check)
         for group in one.get("against", ()) if one["decides"] in {"outweighs", *STAYING} else ():
-            beside[group].add(check)
+            counted[group].add(check)
     facts: dict[str, PackFact] = {}
     for pack in packs:
-        others = set[str]() if pack["pack"] in _shipped_names() else beside[pack.get("group", "")]
+        there = set[str]() if pack["pack"] in _shipped_names() else counted[pack.get("group", "")]
         facts.update(_definition_facts(pack) if "defines" in pack else ())
         around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
         for rule in pack["rules"]:
             said = {key: value for key, value in rule.items() if key not in ("why", "miss")}  # `hit`: see `Vocabulary`
-            facts[rule["id"]] = PackFact(digest_of({**around, "rule": said}), lets_pass[pack["group"]], others)
+            spans = there and _may_span_clauses(rule, word_classes() | pack.get("classes", {}))
+            digest, loosened = digest_of({**around, "rule": said}), lets_pass[pack["group"]]
+            facts[rule["id"]] = PackFact(digest, loosened, there, there if spans else frozenset())
     return facts
+
+
+def _may_span_clauses(rule: JsonObject, classes: Mapping[str, Sequence[str]]) -> bool:
+    """Return whether a hit of a rule may hold the end of a clause: a phrase without a comma stays within one."""
+    text = " ".join(rule.get("phrases", (rule.get("phrase", ""),)))
+    named = (member for name, members in classes.items() if f"{{{name}}}" in text for member in members)
+    return "pattern" in rule or any("," in one for one in (text, *named))
 
 
 def _cancelling(packs: Iterable[Pack]) -> Iterator[tuple[str, str]]:

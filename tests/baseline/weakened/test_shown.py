@@ -126,7 +126,7 @@ def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str
         rule = pack["rules"][0]
         configure(pack | {"rules": [rule | {"id": f"{name}/{rule['id'].partition('/')[2]}"}]}, f"{name}.json")
     put(CONFIG | {"rules": [*CONFIG["rules"], *(f"{name}.json" for name in packs)]}, turn("a"), TAGGED)
-    added = ("asked/stop", "kind/stop", "learned-negative/zorp", "learned-positive/zorp", "tales/stop")
+    added = ("asked/stop", "kind/stop", "learned-positive/zorp", "tales/stop")
     assert weakened(safe_gate("run", "--baseline", base)) == (0, [("rule", one, "", "added") for one in added])
 
 
@@ -147,8 +147,8 @@ def test_a_rule_against_a_reply_that_may_take_the_place_of_two_others_is_named(
 ) -> None:
     check = {"negative": "agency_language", "pivot": "topic_pivot"}[group]
 
-    def add(name: str, words: str) -> str:
-        rule = {"id": f"{name}/one", "phrase": words, "why": "x", "hit": [reply], "miss": ["Zip."]}
+    def add(name: str, words: str, hit: str = reply) -> str:
+        rule = {"id": f"{name}/one", "phrase": words, "why": "x", "hit": [hit], "miss": ["Zip."]}
         configure(PACK | {"pack": name, "check": check, "group": group, "rules": [rule]}, f"{name}-rules.json")
         return commit()
 
@@ -157,6 +157,8 @@ def test_a_rule_against_a_reply_that_may_take_the_place_of_two_others_is_named(
     configure({"synthesis-cases": ["c.jsonl"], "rules": ["*-rules.json"]})
     short, gate = add("short", phrase), ("run", "--on-weakened", "fail", "--baseline")
     assert weakened(safe_gate(*gate, bare)) == (1, [])
+    add("plain", f"obey _0-3 {phrase}", f"Obey and {phrase}.")  # within a clause, which counts once
+    assert weakened(safe_gate(*gate, short)) == (1, [])
     add("long", f"{phrase} _0-3 , {phrase}")
     assert safe_gate("eval", "--cases", "c.jsonl", "--rules", "*-rules.json").code == 0
     assert weakened(safe_gate(*gate, short)) == (1, [("rule", "long/one", "", "added")])
