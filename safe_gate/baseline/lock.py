@@ -221,10 +221,10 @@ def commit_time(max_age: int | None, open_commit: Callable[[str], Baseline | Non
     """Return the time of the judged commit, None if no age is asked for. Raises CannotJudge if it is not known."""
     if max_age is None:
         return None
-    why = "has an impossible time; unset this"
+    why, code = "has an impossible time; amend it", Code.INVALID_SETTING
     try:
         if (head := open_commit("HEAD")) and head.made_at:
             return datetime.fromisoformat(head.made_at)
     except CannotJudge as error:
-        why = error.problems[0].message
-    raise CannotJudge.at("max-age", f"needs the time of the judged commit: HEAD {why}", Code.INVALID_SETTING)
+        why, code = error.problems[0].message, error.problems[0].code
+    raise CannotJudge.at("max-age", f"needs the time of the judged commit: HEAD {why}, or unset this", code)

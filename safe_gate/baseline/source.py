@@ -136,9 +136,12 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
         try:
             return sources.ask(question)
         except Missing as missing:
-            words = f"is commit {ref}, which cannot be read ({missing}); {_advice()}"
-            if spec not in ("base", "HEAD"):
-                words = f"is neither a .json file nor a readable commit ({missing}); {_advice()}, or correct the name"
+            words = f"is commit {ref}, which cannot be read ({missing}); {_advice(sources.context)}"
+            if ref == "HEAD":
+                words = f"names no commit ({missing}); check out a repository with one into the working folder"
+            elif spec not in ("base", "HEAD"):
+                words = f"is neither a .json file nor a readable commit ({missing}); {_advice(sources.context)}"
+                words = f"{words}, or correct the name"
             raise unavailable(spec, words) from None
 
     def read(file: Entry, into: BinaryIO, most: int) -> None:
@@ -281,9 +284,9 @@ class _Sources:
         return Contents(self.connect(), self.context.repository)
 
 
-def _advice() -> str:
+def _advice(context: Context) -> str:
     """Return what makes a commit readable."""
-    return _FETCH if shutil.which("git") else _INSTALL
+    return _FETCH if shutil.which("git") else _INSTALL if context.in_actions else "install git"
 
 
 def _base_commit(sources: _Sources) -> tuple[str, str]:
@@ -297,7 +300,9 @@ def _base_commit(sources: _Sources) -> tuple[str, str]:
         try:
             parents = sources.ask(lambda source: source.commit(context.sha).parents)
         except Missing as missing:
-            words = f"depends on the parents of commit {context.sha}, which cannot be read ({missing}); {_advice()}"
+            words = (
+                f"depends on the parents of commit {context.sha}, which cannot be read ({missing}); {_advice(context)}"
+            )
             raise unavailable("base", words) from None
         if len(parents) == 2 and parents[1] == context.subject.head_sha:
             return parents[0], "first parent of the merge commit"

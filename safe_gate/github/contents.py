@@ -31,7 +31,7 @@ _ADVICE = {
     Refusal.NOT_FOUND: "; the commit does not exist, or the job lacks contents: read",
     Refusal.INVALID: "; the commit does not exist",
     Refusal.RATE_LIMIT: ", and waiting did not help or would take too long: run again later",
-    Refusal.UNCLEAR: "; run again",
+    Refusal.UNCLEAR: "; run again, or let the run reach GitHub",
     Refusal.DEADLINE: "; GitHub is slow: run again, or raise timeouts.fetch",
 }
 

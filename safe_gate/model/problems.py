@@ -93,6 +93,8 @@ class Problem:
         'expected fail or off (did you mean "fail"?)'
         >>> Problem(Place("c.jsonl"), 'is "a (did you mean b?)"; expected c').fix
         'expected c'
+        >>> Problem(Place("HEAD"), "is none (not git (or above); no token); check it out").fix
+        'check it out'
         """
         _, _, rest = _ASIDE.sub(lambda found: found[0].replace("; ", ";\0"), self.message).partition("; ")
         fix = rest.replace(";\0", "; ") or _FIXES[self.code]
@@ -109,7 +111,8 @@ class Problem:
         return replace(self, message=self.text_free or self.message)
 
 
-_ASIDE = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|\([^()]*\)')  # quotes and brackets: not where a fix begins
+# Quotes, and brackets with others inside: not where a fix begins.
+_ASIDE = re.compile(r'"(?:[^"\\]|\\.)*"|\'[^\']*\'|\((?:[^()]|\([^()]*\))*\)')
 
 _FIXES = {
     Code.USAGE: "correct the command line",

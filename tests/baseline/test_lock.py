@@ -342,7 +342,9 @@ def test_age_counts_to_the_judged_commit(safe_gate: SafeGate) -> None:
     assert stale(safe_gate, "--max-age", "0") == [("is too old", [])]
     assert "is too old, 1 day; at most 0" in safe_gate("run", "--max-age", "0").out
     Path(".git").rename("gone")
-    refused(safe_gate("run", "--max-age", "1"), "max-age: needs the time of the judged commit: HEAD is commit HEAD")
+    words = "into the working folder, or unset this"
+    err = refused(safe_gate("run", "--max-age", "1"), words)
+    assert "max-age: needs the time of the judged commit: HEAD names no commit (the clone: not a git repository" in err
 
 
 def test_without_git_the_time_of_the_judged_commit_is_githubs(

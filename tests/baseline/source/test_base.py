@@ -217,7 +217,7 @@ def test_where_the_base_is_missing_there_is_advice(
     [
         (says(404, "Not Found"), "; the commit does not exist, or the job lacks contents: read"),
         (Answer(429, "{}", {"Retry-After": "999"}), " would take too long: run again later"),
-        (Answer(500, ""), "HTTP 500; run again"),
+        (Answer(500, ""), "HTTP 500; run again, or let the run reach GitHub"),
     ],
 )
 def test_without_git_the_advice_is_whole_and_follows_from_the_answer(
@@ -235,3 +235,10 @@ def test_without_git_the_advice_is_whole_and_follows_from_the_answer(
     ran = safe_gate(*RUN)
     refused(ran, f"{advice}); otherwise install git (")
     assert len(re.findall("give actions/checkout fetch-depth: 0$", ran.log, re.MULTILINE)) == 2  # log and annotation
+
+
+def test_outside_github_actions_the_advice_names_no_action(
+    safe_gate: SafeGate, pull: Pull, clone: Callable[..., None]
+) -> None:
+    clone(pull.merge, "no git")
+    refused(safe_gate("compare", "main", "."), "this is not a GitHub Actions job); install git, or correct the name")
