@@ -44,6 +44,11 @@ class Moment:
     terms: JsonObject
 
     @property
+    def outcome(self) -> str:
+        """The verdict with its waivers."""
+        return VERDICTS[self.verdict] + f", {plural(self.waivers, 'waiver')}" * bool(self.waivers)
+
+    @property
     def minute(self) -> str:
         """When the run was, to the minute."""
         return self.at[:16].replace("T", " ")
@@ -102,10 +107,7 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
     columns: list[tuple[str, Sequence[Words]]] = [
         ("Run", [str(number) for number in range(1, len(moments) + 1)]),
         ("When", [one.minute for one in moments]),
-        (
-            "Verdict",
-            [VERDICTS[one.verdict] + f", {plural(one.waivers, 'waiver')}" * bool(one.waivers) for one in moments],
-        ),
+        ("Verdict", [one.outcome for one in moments]),
     ]
     if any(one.commit for one in moments):
         columns.insert(2, ("Commit", [Untrusted(one.commit[:7]) if one.commit else "" for one in moments]))
