@@ -112,6 +112,8 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
     else:
         effects.out("Nothing is written without --out FOLDER." if names else "Nothing is written: no rule is learned.")
     for path in sorted({*Path(out).glob("team-learned-*.json")} - {*paths}) if out else ():
+        if not _may_replace(path):
+            continue
         effects.out(f"Not learned this time: {console.path_text(path.as_posix())}; delete it unless you need it.")
 
 
