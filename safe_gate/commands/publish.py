@@ -9,7 +9,7 @@ from safe_gate.model.problems import CannotJudge
 COMMAND = Command(
     place=15,
     summary="post the comment of a run that had no write access, from a trusted workflow_run",
-    exit_codes="0 nothing is left to post, 3 the comment could not be posted",
+    exit_codes="0 posted, shown, or nothing to post, 3 the comment could not be posted",
     meanings={
         "report_dir": "The folder with the result of the run.",
         "dry_run": "Print the comment instead of posting it.",

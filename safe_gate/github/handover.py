@@ -58,7 +58,9 @@ def read(path: Path) -> HandOver:
     """Return what a run left behind. Raises CannotJudge with every problem of it; another version's shape is one."""
     name = disk.display_path(path)
     if not disk.exists(path):
-        raise CannotJudge.at(name, "is missing; set report-dir to the folder of its artifact", Code.UNREADABLE_FILE)
+        raise CannotJudge.at(
+            name, "is missing; download the run's artifact, and set report-dir to its folder", Code.UNREADABLE_FILE
+        )
     if words := too_long(path):
         raise CannotJudge.at(name, words)
     try:

@@ -78,7 +78,7 @@ def test_of_what_a_file_breaks_as_much_is_annotated_as_the_runner_shows(untruste
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (None, ": is missing; set report-dir to the folder of its artifact"),
+        (None, ": is missing; download the run's artifact, and set report-dir to its folder"),
         *((text, ":") for text in ("", "{", "[]", "\x00")),
         ("a loop of links", ": cannot be read: Too many levels of symbolic links"),
     ],
