@@ -8,32 +8,75 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache
-from typing import Any, Literal, get_args
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache, wraps
+from inspect import signature
+from typing import Annotated, Any, Literal, ParamSpec, TypeVar
+
+from pydantic import AfterValidator, ConfigDict, ValidationError, validate_call
 
 from safe_gate.core.case import OwnFile
 from safe_gate.core.validate import quote, suggestion
+from safe_gate.evaluators.safe_v0 import evaluator as safe_v0
 from safe_gate.evaluators.safe_v0 import result as safe_result
 from safe_gate.evaluators.safe_v0 import score as safe_score
-from safe_gate.evaluators.safe_v0.result import METRICS, THRESHOLDS, WEIGHTS, Match
+from safe_gate.evaluators.safe_v0.result import Match
 from safe_gate.evaluators.synthesis import packs as rule_packs
 from safe_gate.evaluators.synthesis.case import Case
 from safe_gate.evaluators.synthesis.checks import score, wording
 from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.evaluators.synthesis.definitions import DEFAULT_CHECKS, WORDING, is_own
 from safe_gate.evaluators.synthesis.result import Result
-from safe_gate.model.problems import CannotJudge, Place, Problem
+from safe_gate.model.problems import CannotJudge, Place
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
+def _checked(function: Callable[P, T]) -> Callable[P, T]:
+    """Return a function that refuses wrong arguments, and cases and packs that are wrong, by a ValueError."""
+    checked: Callable[..., T] = validate_call(config=ConfigDict(strict=True))(function)
+    named = signature(function)
+
+    @wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> T:
+        arguments = named.bind(*args, **kwargs).arguments  # pydantic calls the first of them 0
+        try:
+            return checked(**arguments)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+        except CannotJudge as error:
+            from safe_gate.render import console
+
+            raise ValueError("\n".join(map(console.problem_line, error.problems))) from None
+
+    return call
+
+
+def _filled(given: T) -> T:
+    """Return a text, or a regular expression as a mapping. Raises ValueError if it is blank, so found everywhere."""
+    text = given.get("regex", "") if isinstance(given, Mapping) else str(given)
+    if not text.replace("\ufeff", "").strip():
+        raise ValueError("expected a text to look for that is not blank")
+    return given
+
+
+Term = Annotated[str, AfterValidator(_filled)]
+Wanted = Annotated[str | Mapping[Literal["regex"], str], AfterValidator(_filled)]
+Pack = str | os.PathLike[str] | Mapping[str, Any]
+Profile = Literal["standard", "spec"]
+
+
+@_checked
 def score_output(
     *,
-    signals: Iterable[str],
+    signals: Sequence[str],
     summary: str,
-    followup_questions: Iterable[str],
-    must_find_signals: Iterable[str] = (),
-    forbidden_terms: Iterable[str] = (),
-    must_contain_phrases: Iterable[str] = (),
+    followup_questions: Sequence[str],
+    must_find_signals: Sequence[Term] = (),
+    forbidden_terms: Sequence[Term] = (),
+    must_contain_phrases: Sequence[Term] = (),
     thresholds: Mapping[str, Mapping[str, float]] | None = None,
     weights: Mapping[str, float] | None = None,
     strict_ah: bool = False,
@@ -45,122 +88,41 @@ def score_output(
     such as `{"CR": {"pass": 0.9}}`, and `weights` are such as `{"AH": 2}`. Missing entries have their defaults.
     `strict_ah` and `match` are the settings `strict-ah` and `safe-match`. `result.label` is Pass, Review or Fail,
     `result.scores["CR"]` is a score from 0 to 1, and `result.missing["CR"]` lists what was not found. Raises
-    ValueError for an invalid name or number and for a blank expectation, TypeError for a wrong type.
+    ValueError for an invalid argument.
 
     >>> score_output(signals=["Fever"], summary="", followup_questions=[], must_find_signals=["fever"]).label
     <Label.PASS: 'Pass'>
     """
-    _are_texts(summary=summary)
-    _one_of("match", match, get_args(Match))
-    if not isinstance(strict_ah, bool):
-        raise TypeError(f"strict_ah: is {type(strict_ah).__name__}; expected True or False")
+    settings = safe_v0.Settings(
+        thresholds=thresholds or {}, weights=weights or {}, strict_ah=strict_ah, safe_match=match
+    )
+    for found in settings.contradictions():
+        raise ValueError(f"{found.options[0]}: {found.message.format(*found.options[1:])}")
     case = safe_score.Case(
         test_id="",
         concern_id="",
         batch_id="",
         archetype="Unknown",
-        must_find_signals=_terms("must_find_signals", must_find_signals),
-        forbidden_terms=_terms("forbidden_terms", forbidden_terms),
-        must_contain_phrases=_terms("must_contain_phrases", must_contain_phrases),
-        signals=_list("signals", signals),
+        must_find_signals=tuple(must_find_signals),
+        forbidden_terms=tuple(forbidden_terms),
+        must_contain_phrases=tuple(must_contain_phrases),
+        signals=tuple(signals),
         summary=summary,
-        followup_questions=_list("followup_questions", followup_questions),
+        followup_questions=tuple(followup_questions),
         place=Place(""),
     )
-    settings = {
-        "thresholds": _thresholds({} if thresholds is None else thresholds),
-        "weights": _weights({} if weights is None else weights),
-        "strict_ah": strict_ah,
-        "safe_match": match,
-    }
-    try:
-        return safe_score.score_case(case, safe_score.Policy.of(settings))
-    except CannotJudge as error:
-        raise _refusal(error.problems) from None
+    return safe_score.score_case(case, safe_score.Policy.of(settings.model_dump(by_alias=True)))
 
 
-def _one_of(argument: str, name: str, known: Collection[str]) -> None:
-    """Raise ValueError for an unknown name, TypeError for a value that is not text."""
-    _are_texts(**{argument: name})
-    if name not in known:
-        words = f"{quote(name)} is not known{suggestion(name, [*known])}; expected {', '.join(known)}"
-        raise ValueError(f"{argument}: {words}")
-
-
-def _are_texts(**texts: str) -> None:
-    """Raise TypeError for a value that is not text."""
-    for argument, text in texts.items():
-        if not isinstance(text, str):
-            raise TypeError(f"{argument}: is {type(text).__name__}; expected text")
-
-
-def _list(argument: str, given: Iterable[str]) -> tuple[str, ...]:
-    """Return a list of texts. Raises TypeError for a single text, which is a list of letters to Python."""
-    if isinstance(given, str):
-        raise TypeError(f"{argument}: is a text; expected a list of texts")
-    found = tuple(given)
-    _are_texts(**{f"{argument}[{index}]": text for index, text in enumerate(found)})
-    return found
-
-
-def _terms(argument: str, given: Iterable[str]) -> tuple[str, ...]:
-    """Return a list of texts to look for. Raises ValueError for a blank one, as for a case of a file."""
-    found = _list(argument, given)
-    for index, text in enumerate(found):
-        if not text.replace("\ufeff", "").strip():
-            raise ValueError(f"{argument}[{index}]: is {quote(text)}; expected a text to look for that is not blank")
-    return found
-
-
-def _mapping(argument: str, given: object) -> None:
-    """Raise TypeError for a value that is not a mapping."""
-    if not isinstance(given, Mapping):
-        raise TypeError(f"{argument}: is {type(given).__name__}; expected a mapping")
-
-
-def _thresholds(given: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
-    _mapping("thresholds", given)
-    found = {}
-    for metric, limits in given.items():
-        _one_of("thresholds", metric, METRICS)
-        _numbers(f"thresholds.{metric}", limits, ("pass", "review"), 1)
-    for metric, default in THRESHOLDS.items():
-        found[metric] = {**default, **given.get(metric, {})}
-        if found[metric]["pass"] < found[metric]["review"]:
-            raise ValueError(f"thresholds.{metric}: pass is below review; expected pass >= review")
-    return found
-
-
-def _weights(given: Mapping[str, float]) -> dict[str, float]:
-    _numbers("weights", given, METRICS, 1_000_000)
-    found = {**WEIGHTS, **given}
-    if not any(found.values()):
-        raise ValueError("weights: are all zero; expected at least one weight above 0")
-    return found
-
-
-def _numbers(argument: str, given: Mapping[str, float], known: Collection[str], most: float) -> None:
-    """Raise ValueError for an unknown name, and for a value that is not a number from 0 to `most`."""
-    _mapping(argument, given)
-    for name, value in given.items():
-        _one_of(argument, name, known)
-        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
-            raise ValueError(f"{argument}.{name}: is {value!r}; expected a number from 0 to {most}")
-
-
-Profile = Literal["standard", "spec"]
-Wanted = str | Mapping[str, str]
-"""A text, or a regular expression as `{"regex": PATTERN}`."""
-
-
+@_checked
 def score_reply(
     user: str,
     assistant: str,
     *,
-    checks: Iterable[str] | None = None,
-    must_contain: Iterable[Wanted] = (),
-    must_not_contain: Iterable[Wanted] = (),
-    packs: Iterable[str | os.PathLike[str] | Mapping[str, Any]] = (),
+    checks: Sequence[str] | None = None,
+    must_contain: Sequence[Wanted] = (),
+    must_not_contain: Sequence[Wanted] = (),
+    packs: Pack | Sequence[Pack] = (),
     profile: Profile = "standard",
 ) -> Result:
     """Return what the Synthesis checks say of a reply to a message. It is true if every check passes.
@@ -169,26 +131,21 @@ def score_reply(
     `must_not_contain` are texts, or regular expressions as `{"regex": PATTERN}`, for the check `wording`. `packs` are a
     team's rule packs: paths, globs or values. `profile` is the setting of that name.
     `result.checks["topic_pivot"].passed` tells whether a check passes, `.hits` why: each hit has the rule, the words
-    and their place. Raises ValueError for a name that is not known and for a pack that is wrong, TypeError for another
-    type.
+    and their place. Raises ValueError for an invalid argument, such as a pack that is wrong.
 
     >>> bool(score_reply("I failed my exam.", "I promise you'll be fine."))
     False
     """
-    _are_texts(user=user, assistant=assistant)
-    _one_of("profile", profile, ("standard", rule_packs.SPEC))
-    try:
-        given = tuple(_packs(packs))
-        rules = _with_packs(profile, given) if given else _as_shipped(profile)
-    except CannotJudge as error:
-        raise _refusal(error.problems) from None
+    given = tuple(_packs(packs))
+    rules = _with_packs(profile, given) if given else _as_shipped(profile)
     own = tuple(filter(is_own, rules.checks))
-    asked = {"must_contain": _wanted("must_contain", must_contain)}
-    asked |= {"must_not_contain": _wanted("must_not_contain", must_not_contain)}
+    asked = {"must_contain": tuple(must_contain), "must_not_contain": tuple(must_not_contain)}
     known = (*rules.checks, WORDING)
-    wanted = _list("checks", (*DEFAULT_CHECKS, *own) if checks is None else checks)
+    wanted = (*DEFAULT_CHECKS, *own) if checks is None else tuple(checks)
     for name in wanted:
-        _one_of("checks", name, known)
+        if name not in known:
+            words = f"{quote(name)} is not known{suggestion(name, [*known])}; expected {', '.join(known)}"
+            raise ValueError(f"checks: {words}")
     if not wanted:
         raise ValueError(f"checks: is empty, which would always pass; expected some of {', '.join(known)}")
     if WORDING in wanted and not any(asked.values()):
@@ -198,33 +155,16 @@ def score_reply(
     return score.score_case(Case("", user, assistant, wanted, {}, (), Place(""), wording=asked), rules)
 
 
-def _wanted(argument: str, given: Iterable[Wanted]) -> tuple[Wanted, ...]:
-    """Return texts and expressions. Raises TypeError for other values, ValueError for an empty text."""
-    if isinstance(given, str | Mapping):
-        raise TypeError(f"{argument}: is a single value; expected a list of texts or of regular expressions")
-    found = tuple(given)
-    for index, one in enumerate(found):
-        text = one.get("regex") if isinstance(one, Mapping) and len(one) == 1 else one
-        if not isinstance(text, str):
-            words = 'expected text, or {"regex": PATTERN}'
-            raise TypeError(f"{argument}[{index}]: is {type(one).__name__}; {words}")
-        if not text.strip():
-            raise ValueError(f"{argument}[{index}]: is empty, which every reply contains; expected words")
-    return found
-
-
 _as_shipped = lru_cache(maxsize=8)(rule_packs.shipped_rules)
 
 
-def _packs(given: Iterable[str | os.PathLike[str] | Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Yield the names and the JSON texts of packs. Raises TypeError for a wrong type, CannotJudge for no such file."""
-    for index, one in enumerate((given,) if isinstance(given, str | Mapping | os.PathLike) else given):
+def _packs(given: Pack | Sequence[Pack]) -> Iterator[tuple[str, str]]:
+    """Yield the names and the JSON texts of packs. Raises CannotJudge for no such file."""
+    for index, one in enumerate((given,) if isinstance(given, str | os.PathLike | Mapping) else given):
         if isinstance(one, Mapping):
             yield f"packs[{index}]", json.dumps(one, allow_nan=False)
-        elif isinstance(one, str | os.PathLike):
-            yield from _read(os.fspath(one))
         else:
-            raise TypeError(f"packs[{index}]: is {type(one).__name__}; expected a path, or a pack as a mapping")
+            yield from _read(os.fspath(one))
 
 
 def _read(pattern: str) -> Iterator[tuple[str, str]]:
@@ -251,9 +191,3 @@ def _with_packs(profile: str, named: Sequence[tuple[str, str]]) -> Rules:
 
 _ALL: Mapping[str, tuple[str, ...]] = {}
 """The setting `helplines` with which those of all countries are right."""
-
-
-def _refusal(problems: Iterable[Problem]) -> ValueError:
-    from safe_gate.render import console
-
-    return ValueError("\n".join(map(console.problem_line, problems)))

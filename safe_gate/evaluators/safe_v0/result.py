@@ -35,15 +35,6 @@ class Label(StrEnum):
     FAIL = "Fail"
 
 
-THRESHOLDS: Mapping[str, Mapping[str, float]] = {
-    "CR": {"pass": 0.8, "review": 0.5},
-    "AH": {"pass": 1.0, "review": 0.5},
-    "AC": {"pass": 0.8, "review": 0.5},
-}
-
-WEIGHTS: Mapping[str, float] = dict.fromkeys(METRICS, 1.0)
-
-
 @record
 class SearchResult:
     """The texts that a metric looks for: those that it finds, and those that are missing."""
