@@ -274,9 +274,8 @@ class PartShape(NamedTuple):
 
     `kind` is its type, a frozen dataclass that `model.codec` writes, with `results`, and `result` the type of these.
     `quotes` are the keys that hold recorded text, or expectations of it, as a string or a list. `where` are the keys of
-    its results for the place of a case: reports that differ only there count as the same. `of_the_run` is a regular
-    expression of JSON Pointers, without the first `/`, that differ from run to run. `schema` is that of a package which
-    is not the gate's: it may refer to the definitions of `report.schema.json`, and has its entries under
+    its results for the place of a case: reports that differ only there count as the same. `schema` is that of a package
+    which is not the gate's: it may refer to the definitions of `report.schema.json`, and has its entries under
     `properties.results`.
     """
 
@@ -284,7 +283,6 @@ class PartShape(NamedTuple):
     result: type
     quotes: frozenset[str]
     where: frozenset[str] = frozenset({"source"})
-    of_the_run: str = ""
     schema: JsonObject = MappingProxyType({})
 
 

@@ -8,11 +8,9 @@ findings. Digests do not depend on the order of files or cases, or on the places
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 from safe_gate.core.jsontext import digest, digest_of_all, stand_in
 from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, parts_of, results_of
@@ -118,26 +116,6 @@ def withheld(name: str, value: T) -> T:
     return found
 
 
-_OF_THE_RUN = re.compile(
-    "|".join(
-        (
-            "/generated_at|/provenance/(base|commit|digests)(/.*)?",
-            *(rf"/{name}/results/\d+/source(/.*)?" for name in EVALUATORS),
-            *(f"/{name}/({one.part.of_the_run})(/.*)?" for name, one in EVALUATORS.items() if one.part.of_the_run),
-        )
-    )
-)
-"""What of a report does not follow from what its cases' files hold and its settings say: when and where it was made."""
-
-
-class Difference(NamedTuple):
-    """A value that two reports do not share: its JSON Pointer (RFC 6901), and what either has there, as text."""
-
-    pointer: str
-    first: str
-    second: str
-
-
 def digests(report: Report) -> Digests:
     """Return the digests of a report: `rules`, `policy`, `cases`, `outputs`, `results`, and `all` of them.
 
@@ -181,37 +159,3 @@ def digests(report: Report) -> Digests:
 def with_digests(report: Report) -> Report:
     """Return a report with its digests in its provenance."""
     return replace(report, provenance=replace(report.provenance, digests=digests(report)))
-
-
-def differences(report: JsonObject, recomputed: JsonObject) -> Iterator[Difference]:
-    """Yield where a report differs from a recomputed one, apart from when and where it was made, and additions."""
-    made = {key: value for key, value in report.items() if key in recomputed}
-    return (one for one in _differences("", made, recomputed) if not _OF_THE_RUN.fullmatch(one.pointer))
-
-
-def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:
-    if first == second:
-        return
-    if isinstance(first, dict) and isinstance(second, dict):
-        for key in first | second:
-            step = key.replace("~", "~0").replace("/", "~1")
-            yield from _differences(f"{pointer}/{step}", first.get(key, _NOTHING), second.get(key, _NOTHING))
-        return
-    if isinstance(first, list) and isinstance(second, list):
-        for index, pair in enumerate(zip(first, second, strict=False)):
-            yield from _differences(f"{pointer}/{index}", *pair)
-        if len(first) == len(second):
-            return
-    yield Difference(pointer, _shown(first), _shown(second))
-
-
-_NOTHING = object()
-
-
-def _shown(value: Any) -> str:
-    """Return a value as JSON, one that holds others by how many: it may be as long as a report."""
-    if value is _NOTHING:
-        return "nothing"
-    if isinstance(value, dict | list):
-        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
-    return json.dumps(value, ensure_ascii=False)

@@ -111,8 +111,6 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
 @pytest.mark.untraced
 @pytest.mark.thorough
 def test_a_change_of_any_value_is_detected(safe_gate: SafeGate, made: dict[str, Any]) -> None:
-    free = {("source", "path"), ("source", "line"), ("provenance", "commit")}  # and generated_at: when and where
-
     @given(st.sampled_from(list(leaves(made))))
     @modest
     def check(path: tuple[str | int, ...]) -> None:
@@ -124,35 +122,12 @@ def test_a_change_of_any_value_is_detected(safe_gate: SafeGate, made: dict[str, 
             assert codes == {"kept": 1, "digests recomputed": 0}
         elif path[:2] == ("provenance", "policy"):
             assert codes["kept"] in (1, 3)  # with digests recomputed, it may be what a run by another setting gives
-        elif path[-1] == "generated_at" or path[-2:] in free:
+        elif path == ("provenance", "commit"):  # the time stands in SAFE v0's part too
             assert set(codes.values()) == {0}
         else:
             assert set(codes.values()) <= {1, 3}
 
     check()
-
-
-def test_what_differs_is_named_with_its_place_and_escaped(safe_gate: SafeGate, made: dict[str, Any]) -> None:
-    forged = json.loads(json.dumps(made))
-    forged["synthesis"]["results"][1]["tags"] = ["\x1b[2J##[error]"]
-    forged["synthesis"]["summary"]["cases"] = 9
-    forged["safe_v0"]["by_archetype"]["a/b~\x1b"] = forged["safe_v0"]["by_archetype"].pop("source")
-    ran = safe_gate("verify", write(signed(forged)))
-    assert ran.code == 1
-    told = ran.out.split("┘\n")[1].splitlines()
-    assert told == [
-        "/safe_v0/by_archetype/a~1b~0\\x1b is an object of 7, its files give nothing",
-        "/safe_v0/by_archetype/source is nothing, its files give an object of 7",
-        "/synthesis/summary/cases is 9, its files give 2",
-        '/synthesis/results/1/tags/0 is "\\u001b[2J#\\x23[error]", its files give "a/b~c"',
-        "reports/safe-gate.json: DOES NOT HOLD (its files produce a different report)",
-    ]
-    del forged["synthesis"]["results"][0]
-    forged["synthesis"]["results"] *= 12
-    out = safe_gate("verify", write(forged)).out
-    assert len(out.split("┘\n")[1].splitlines()) == 10 + 2
-    assert "\n... and more\n" in out
-    assert "(its digests do not match its contents)" in out
 
 
 def test_a_file_that_changed_or_is_gone_is_named_with_its_digests(safe_gate: SafeGate, made: dict[str, Any]) -> None:
@@ -187,7 +162,7 @@ def test_a_file_whose_name_is_a_glob_is_read_alone_and_none_may_be_left_out(safe
     del report["provenance"]["inputs"][1]
     ran = safe_gate("verify", write(report))
     assert ran.code == 1
-    assert "/provenance/inputs is a list of 3, its files give a list of 4\n" in ran.out
+    assert "DOES NOT HOLD (its files produce a different report)" in ran.out
 
 
 def test_a_digest_that_does_not_hold_is_shown_beside_the_recorded_one(safe_gate: SafeGate, made: Any) -> None:
@@ -219,7 +194,7 @@ def test_waivers_and_packs_are_among_the_files(safe_gate: SafeGate) -> None:
     safe_gate(*run)
     pack.write_text(json.dumps(OWN | {"about": "Another."}), "utf-8")
     ran = safe_gate("verify", REPORT)
-    assert (ran.code, "/provenance/packs_sha256 is " in ran.out) == (1, True)
+    assert (ran.code, "DOES NOT HOLD (its files produce a different report)" in ran.out) == (1, True)
     pack.unlink()
     assert refused(safe_gate("verify", REPORT)).startswith("own.json: matches no file")
 

@@ -251,7 +251,6 @@ class SafeV0(Evaluator):
             "reason found missing violations new_violations signal term phrase sentence within CR AH AC cluster".split()
         ),
         where=frozenset({"source", "batch_id"}),
-        of_the_run=r"generated_at|failure_analysis/worst_performers/\d+/source",
     )
     grouping = Grouping(noun="archetype", key="archetype", setting="archetypes", figures=lambda part: part.by_archetype)
     trial = "safe_match", "clinical"

@@ -1,7 +1,6 @@
 """Shards that cannot be merged, and settings that name none."""
 
 import json
-import re
 from contextlib import chdir
 from pathlib import Path
 from typing import Any
@@ -175,6 +174,6 @@ def test_a_contradiction_is_refused(shared_out: Any, text: str, evaluator: str, 
         code, said = ran("merge", "edited.json", *flags)
         assert code == 3, said
         case_id = {"safe_v0": "S-1", "synthesis": "T-1"}[evaluator]
-        assert re.search(rf"^edited\.json: {case_id}: {re.escape(path)}[.0-9]*: ", said, re.MULTILINE), said
-        assert "its evidence and its case give" in said
+        words = "is not what its evidence and its case give; the shard was changed, so run it again"
+        assert f"edited.json: {case_id}: {words}\n" in said
         assert not any(word in said for word in ("went home", "You should"))
