@@ -104,7 +104,6 @@ THERE = [
     (".gitlab-ci.yml", "build: x\n", GITLAB, "add `- local: .gitlab/safe-gate.yml` under include in .gitlab-ci.yml\n"),
     (".gitlab-ci.yml", "build: x\n", GITLAB, "Left alone: .gitlab-ci.yml (exists)\n"),
     (WORKFLOW, "name: ours\n", set(), f"Left alone: {WORKFLOW} (exists)\n"),
-    (WORKFLOW, "name: ours\n", set(), "No workflow runs the gate: add a step that uses the action to one in .github"),
     (EVALS, "x: y  # safe-gate run\n# - uses: a/safe-gate@v1\n", {WORKFLOW}, f"Written: {WORKFLOW}\n"),
     *(
         (EVALS, f"jobs: {{a: {{steps: [{step}]}}}}\n", set(), f"{WORKFLOW} ({EVALS} runs SAFE Gate)\n")
@@ -140,9 +139,7 @@ def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate)
     ran = safe_gate("init")
     assert (ran.code, tree()) == (0, before)
     assert "Written" not in ran.out
-    assert ran.out.endswith(
-        "Next: safe-gate run judges the samples; fill in evals/record.py to record your own answers\n"
-    )
+    assert ran.out.endswith("Next: evals/README.md says how to record your own answers\n")
     assert {f"Left alone: {name} (exists)" for name in before} < set(ran.out.splitlines())
 
 
@@ -173,32 +170,15 @@ def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: Saf
     assert "Next:" not in ran.out
 
 
-def test_folders_whose_paths_differ_by_a_hyphen_get_workflows_of_their_own(
-    safe_gate: SafeGate, monkeypatch: Patch
-) -> None:
+def test_a_folder_inside_the_repository_gets_no_workflow(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     remote("git@github.com:acme/app.git")
-    for folder, name in {"a/b": "a--b", "a-b": "a-b", "---": "---"}.items():
-        Path(folder).mkdir(parents=True)
-        with monkeypatch.context() as within:
-            within.chdir(folder)
-            safe_gate("init")
-        workflow = Path(folder, f".github/workflows/safe-gate-{name}.yml")
-        assert yaml.safe_load(workflow.read_text("utf-8"))["name"] == workflow.stem
-
-
-def test_a_folder_inside_the_repository_names_its_config(safe_gate: SafeGate, monkeypatch: Patch) -> None:
-    remote("git@github.com:acme/app.git")
-    git("remote", "add", "mirror", "git@gitlab.com:acme/app.git")
     Path("app").mkdir()
     with monkeypatch.context() as within:
         within.chdir("app")
         out = safe_gate("init").out
-    workflow = ".github/workflows/safe-gate-app.yml"
-    assert f"\nMove {workflow} to the top of the repository" in out
-    assert yaml.safe_load(Path("app", workflow).read_text("utf-8"))["name"] == "safe-gate-app"
-    why = "because the working folder is not the top of the repository"
-    assert f"set its input config to app/safe-gate.config.json, {why}\n" in out
-    assert f"flag --config app/safe-gate.config.json, {why}\n" in out
+        assert set(tree()) == written(out) == SAMPLES
+    words = "No workflow for CI: add one at the top of the repository, with app/safe-gate.config.json as its config\n"
+    assert words in out
     assert safe_gate("run", "--config", "app/safe-gate.config.json").code == 0
 
 
