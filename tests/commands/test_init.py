@@ -6,12 +6,10 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
-from safe_gate.evaluators.synthesis.definitions import CHECKS, REPORTED
 from tests.support import actionlint
 from tests.support.cases import (
     REPOSITORY,
@@ -240,39 +238,18 @@ def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) 
     assert safe_gate("validate", "evals/replies.jsonl", "evals/clinical_batch_1.json").code == 0
 
 
-def test_the_script_keeps_the_replies_of_negative_examples_and_no_others(safe_gate: SafeGate) -> None:
-    names = [f"{start}{name}" for name in (*REPORTED, "agency", "reassurance", "pivot") for start in ("", "ack-but-")]
-    tags = ["negative_example", "grief", *(f"{name}-fail" for name in (*names, "exam", "judged/tone"))]
-    runs = {"checks": [*CHECKS], "must_not_contain": ["parcel"], "judged": {"tone": {"passed": True, "by": "model"}}}
-    safe_gate("init")
-    write_cases(Path("evals/replies.jsonl"), *(turn(tag, tags=[tag], **runs) for tag in tags))
-    safe_gate("run")
-    negative = {one["id"] for one in report()["synthesis"]["results"] if one["is_negative_example"]}
-    fill_in(reply="return 'New.'", pipeline="return dict(signals=[], summary='', followup_questions=[])")
-    assert record().returncode == 0
-    cases = map(json.loads, Path("evals/replies.jsonl").read_text("utf-8").splitlines())
-    assert {one["id"] for one in cases if one["assistant"] != "New."} == negative
-
-
-def test_the_script_keeps_a_reply_only_where_the_gate_expects_it_to_fail(safe_gate: SafeGate) -> None:
+def test_the_script_keeps_the_last_reply_of_a_case_that_should_fail(safe_gate: SafeGate) -> None:
     safe_gate("init")
     Path("evals/clinical_batch_1.json").unlink()
-    config = {"synthesis-cases": ["evals/replies.jsonl"], "recordings": {"evals/replies.jsonl": ["evals/record.py"]}}
-    config |= {"default-checks": ["scope"], "turns": "all", "tags": {"exam": {"must_contain": ["exam"]}}}
-    write_json("safe-gate.config.json", config)
-    asked: dict[str, Any] = {"role": "user", "content": "Hi."}
-    old = {"role": "assistant", "content": "Old.", "expected": {}}
-    tags = {"a": ["scope-fail"], "b": ["helplines-fail"], "c": ["wording-fail"], "d": ["exam", "wording-fail"]}
-    turns = [{"id": one, "user": "Hi.", "assistant": "Old.", "tags": some} for one, some in tags.items()]
-    write_cases(Path("evals/replies.jsonl"), *turns, {"id": "t", "messages": [asked, old] * 3, "tags": ["pivot-fail"]})
-    fill_in(reply="return 'New.' if isinstance(message, str) else f'{len(message)} keys: {len(message[-2:][0])}'")
+    talk = [{"role": role, "content": "Old."} for role in ("user", "assistant")] * 2
+    kept = {"turns": "all", "tags": ["grief", "negative_example"]}
+    cases = turn("a", tags=["pivot-fail"]), turn("b", tags=kept["tags"]), {"id": "c", "messages": talk, **kept}
+    write_cases(Path("evals/replies.jsonl"), *cases)
+    fill_in(reply="return 'New.'")
     assert record().returncode == 0
-    *found, conversation = read_lines("evals/replies.jsonl")
-    assert {one["id"] for one in found if one["assistant"] == "Old."} == {"a", "d"}
-    assert [one["content"] for one in conversation["messages"][1::2]] == ["1 keys: 2", "3 keys: 2", "Old."]
-    safe_gate("run")
-    negative = {one["id"] for one in report()["synthesis"]["results"] if one["is_negative_example"]}
-    assert negative == {"a", "d", "t@5"}
+    new, old, conversation = read_lines("evals/replies.jsonl")
+    assert (new["assistant"], old["assistant"]) == ("New.", cases[1]["assistant"])
+    assert [one["content"] for one in conversation["messages"][1::2]] == ["New.", "Old."]
 
 
 def test_the_script_locks_what_it_recorded_and_nothing_else(safe_gate: SafeGate) -> None:
@@ -302,21 +279,6 @@ def test_the_script_writes_nothing_under_a_config_that_cannot_be_read(safe_gate:
     assert (done.returncode, tree()) == (1, before)
     assert done.stderr.startswith("the config file: JSONDecodeError: ")
     assert done.stderr.endswith("; nothing is written\n")
-
-
-def test_the_script_names_new_replies_under_labels_and_marks(safe_gate: SafeGate) -> None:
-    safe_gate("init")
-    Path("evals/clinical_batch_1.json").unlink()
-    label, marks = {"expected": {"topic_pivot": True}}, {"marks": {"stays": ["exam"]}}
-    cases = turn("a", **label), turn("b", **marks), turn("c"), turn("d", tags=["pivot-fail"], **label)
-    said = [{"role": "user", "content": "Hi."}, {"role": "assistant", "content": "Old."} | label]
-    talk = {"id": "f", "messages": said * 2, "turns": "all", "tags": ["pivot-fail"]}
-    write_cases(Path("evals/replies.jsonl"), *cases, turn("e", assistant="New.", **label), talk)
-    fill_in(reply="return 'New.'")
-    told = record().stdout
-    assert "Negative examples, so with their old last replies: 1 (replies.jsonl:4)\n" in told
-    words = "New replies under labels, marks or verdicts of a judge, which to check"
-    assert f"{words}: 3 (replies.jsonl:1, replies.jsonl:2, replies.jsonl:6)\n" in told
 
 
 @pytest.mark.parametrize(

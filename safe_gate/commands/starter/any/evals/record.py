@@ -2,8 +2,7 @@
 
 Fill in `reply` for Synthesis cases, `pipeline` for SAFE v0 cases, and `MODEL`. Then run `python evals/record.py`.
 Nothing is written unless every case is answered.
-A negative example, which shows that a bad reply fails, keeps its last reply. `SHOULD_FAIL` says which tags make a case
-one.
+A case with a tag of `KEPT`, such as a negative example, keeps its last reply.
 """
 
 from __future__ import annotations
@@ -20,9 +19,7 @@ from typing import Any
 FOLDER = Path(__file__).parent
 MODEL = ""  # the id of your application's model, for safe-gate.lock.json
 
-# The tags of a reply that should fail, besides the name of any check that the case runs with -fail.
-# With `profile: spec` it is every tag that ends in -fail: add |.*-fail
-SHOULD_FAIL = "negative_example|.*(agency|agency_language|reassurance|pivot|crisis_support)-fail"
+KEPT = {"negative_example"}  # add the tags of yours that say that a reply should fail, such as pivot-fail
 
 
 def reply(message: Any) -> str:
@@ -41,7 +38,6 @@ def pipeline(payload: Any) -> dict[str, Any]:
 def main() -> int:
     """Record the answers to all cases, and run `safe-gate lock`. Returns 0, 1 if nothing is written, or lock's code."""
     written: dict[Path, list[bytes]] = {}
-    said: dict[str, list[str]] = {}
     place = "the config file"
     try:
         known = _config().get("recordings") or ()
@@ -53,7 +49,7 @@ def main() -> int:
                 place = f"{path.name}:{number}"
                 if line.strip():
                     case = json.loads(line)
-                    said.setdefault(_answer(case), []).append(place)
+                    _replace_replies(case)
                     written[path].append(_line(case))
         for path in sorted(FOLDER.glob("*_batch_*.json")):
             place = path.name
@@ -68,10 +64,6 @@ def main() -> int:
             place = path.name
             path.write_bytes(b"".join(lines))
             print(f"{path.name}: {len(lines)} written")
-        said.pop("", None)
-        for words, places in said.items():
-            shown = [*places[:10], *(["..."] if places[10:] else [])]
-            print(f"{words}: {len(places)} ({', '.join(shown)})")
     except NotImplementedError as error:
         print(f"record.py: fill in the function {error} first; nothing is written", file=sys.stderr)
         return 1
@@ -86,34 +78,12 @@ def main() -> int:
     return subprocess.run(command, check=False, cwd=FOLDER.parent).returncode  # noqa: S603
 
 
-def _answer(case: dict[str, Any]) -> str:
-    """Replace the replies of a case, but not the last of a negative example. Return what to say of it, or ""."""
-    before, is_negative = json.dumps(case), _is_negative(case)
-    _replace_replies(case, keeps_last=is_negative)
-    about_the_reply = {"expected", "marks", "judged"}
-    if json.dumps(case) != before and any(one.keys() & about_the_reply for one in (case, *case.get("messages", ()))):
-        return "New replies under labels, marks or verdicts of a judge, which to check"
-    return "Negative examples, so with their old last replies" if is_negative else ""
-
-
-def _is_negative(case: dict[str, Any]) -> bool:
-    """Return whether a tag of a case says that its reply, or its last one, should fail."""
-    tags, words = case.get("tags", ()), {"must_contain", "must_contain_any", "must_not_contain"}
-    asks = (case, *(_config().get("tags", {}).get(tag, {}) for tag in tags))
-    runs = {
-        *case.get("checks", _config().get("default-checks", ())),
-        *(f"judged/{one}" for one in case.get("judged", ())),
-    }
-    runs |= {"wording"} if any(words & one.keys() for one in asks) else set()
-    ends = {f"{one}-fail" for one in runs}
-    return any(tag in ends or re.fullmatch(SHOULD_FAIL, tag, re.DOTALL) for tag in tags)
-
-
-def _replace_replies(case: dict[str, Any], *, keeps_last: bool = False) -> None:
+def _replace_replies(case: dict[str, Any]) -> None:
     """Replace the reply of a case; of a conversation the last reply, or all with `turns: all` in case or config.
 
     A conversation that ends with another message gets a reply at its end.
     """
+    keeps_last = not KEPT.isdisjoint(case.get("tags", ()))
     if "messages" not in case:
         if not keeps_last:
             case["assistant"] = _text(reply(case["user"]))
