@@ -71,8 +71,6 @@ def _run(arguments: list[str], say: Print, told: dict[str, Any]) -> int:
     except BaseException as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
         if isinstance(error, KeyboardInterrupt) and error.args == (signal.SIGINT,):  # as `is_interrupt` tells
             return _INTERRUPTED
-        with suppress(BaseException):  # the cause may prevent this report too: no memory, no more open files
-            return copy_context().run(_internal_error, error, arguments, os.environ, say, told)
         say(f"safe-gate: internal error: {type(error).__name__}", sys.stderr)
         return _COULD_NOT_JUDGE
 
@@ -101,37 +99,6 @@ def _main(argv: list[str], environ: Mapping[str, str], say: Print, told: dict[st
         return _COULD_NOT_JUDGE
     argv[:] = _command.with_action_inputs(argv, environ)  # what fails later reports as this command
     return _command.run(argv, environ, say, told)
-
-
-def _internal_error(
-    error: BaseException, argv: list[str], environ: Mapping[str, str], say: Print, told: dict[str, Any]
-) -> int:
-    """Report an internal error or lack of memory in a sentence; for `run` also in reports and on GitHub. Returns 3."""
-    from safe_gate.model.problems import Code, Place, Problem
-    from safe_gate.model.results import Untrusted
-    from safe_gate.render.untrusted import plain
-
-    what = f"internal error: {type(error).__name__}"
-    others = ""
-    with suppress(Exception):
-        from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
-
-        others = "".join(f" or of the evaluator {name}" for name in EVALUATORS if name not in BUILT_IN)
-    advice = f"this is a defect of safe-gate{others}: please report it with the command and the input"
-    words = f"{what}: {plain(Untrusted(str(error)))}; {advice}"
-    problem = Problem(Place("safe-gate"), words, text_free=f"{what}; {advice}", code=Code.INTERNAL_ERROR)
-    if isinstance(error, MemoryError):
-        words = "ran out of memory; give it more, set fewer jobs, or split the largest file"
-        problem = Problem(Place("safe-gate"), words, code=Code.UNAVAILABLE)
-    shown = problem.without_texts()
-    with suppress(Exception):
-        from safe_gate.commands import _command
-
-        options = _command.reporting_options(_command.peeked(argv), environ)
-        shown = problem if options.text == "full" else shown
-        if _command.command_of(argv).refuses_aloud:
-            return _command.refuse((problem,), options, _command.effects_of(environ, say, told))
-    return _tell(shown, say, told)
 
 
 def _tell(problem: Problem, say: Print, told: dict[str, Any]) -> int:

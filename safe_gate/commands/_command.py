@@ -15,20 +15,22 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, pairwise
+from itertools import chain
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from safe_gate import __version__, commands
 from safe_gate.core import jsontext
 from safe_gate.core.setting import HEADINGS, Setting
 from safe_gate.core.validate import suggestion
-from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
+from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS, INSTALL_PROBLEMS
 from safe_gate.github import Effects, time_of
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.commit_files import FilePath
-from safe_gate.model.problems import CannotJudge, Code, Problem, first_of, number
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of, is_interrupt, number
 from safe_gate.model.report import Verdict
+from safe_gate.model.results import Untrusted
 from safe_gate.render import console
+from safe_gate.render.untrusted import plain
 from safe_gate.scoring import sides, workers
 from safe_gate.settings import OF_COMMANDS, Settings, in_config_only, reading, settings
 from safe_gate.settings.reading import CONFIG_FILE, MODES, own_inputs
@@ -136,13 +138,28 @@ def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: d
         time_of(environ)  # an invalid SOURCE_DATE_EPOCH is an error
         effects = effects_of(environ, printed, told, is_log=command.COMMAND.judges)
         return command.main(Call(name, arguments, flags, environ, effects))
-    except CannotJudge as error:
+    except BaseException as error:
+        if is_interrupt(error):
+            raise
+        problems = error.problems if isinstance(error, CannotJudge) else (_internal_problem(error),)
+        mode = argv[0] if argv[0] in MODES else "run"
+        options = reporting_options({**(flags or {}), "mode": mode}, environ)
         effects = effects or effects_of(environ, printed, told)
-        began = flags is not None or effects.context.in_actions  # otherwise no run with reports did
-        if command_of(argv).refuses_aloud and began:
-            options = reporting_options(peeked(argv) | (flags or {}), environ)
-            return refuse(error.problems, options, effects)
-        return complain(error.problems, effects, command_of(argv).verb)
+        if command_of(argv).refuses_aloud and flags is not None:  # otherwise no run with reports did
+            return refuse(problems, options, effects)
+        return complain(sides.redact_problems(problems, options.text), effects, command_of(argv).verb)
+
+
+def _internal_problem(error: BaseException) -> Problem:
+    """Return the problem of a defect, or of a lack of memory."""
+    if isinstance(error, MemoryError):
+        words = "ran out of memory; give it more, set fewer jobs, or split the largest file"
+        return Problem(Place("safe-gate"), words, code=Code.UNAVAILABLE)
+    what = f"internal error: {type(error).__name__}"
+    others = "".join(f" or of the evaluator {name}" for name in EVALUATORS if name not in BUILT_IN)
+    advice = f"this is a defect of safe-gate{others}: please report it with the command and the input"
+    words = f"{what}: {plain(Untrusted(str(error)))}; {advice}"
+    return Problem(Place("safe-gate"), words, text_free=f"{what}; {advice}", code=Code.INTERNAL_ERROR)
 
 
 def command_of(argv: Sequence[str]) -> Command:
@@ -301,17 +318,6 @@ def help_text(name: str = "", *, is_whole: bool = False) -> str:
     """Return the help of a command, or of safe-gate itself. A whole one shows every setting."""
     parser = _parser(name, commands.module(name).COMMAND, is_whole=is_whole) if name else all_commands()
     return parser.format_help().rstrip()
-
-
-def peeked(argv: Sequence[str]) -> dict[str, str]:
-    """Return where to report a refused run, from a command line that could not be parsed."""
-    # A flag whose value was left out is followed by the next flag.
-    pairs = {word: value for word, value in pairwise(argv) if not value.startswith("-")}
-    pairs |= dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
-    named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")} | {"--shard": "shard"}
-    given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
-    mode = {"mode": argv[0]} if argv[:1] in (["merge"], ["publish"]) else {}
-    return given | mode | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
 
 class _Parser(argparse.ArgumentParser):

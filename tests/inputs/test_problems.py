@@ -165,13 +165,10 @@ def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(
 
 
 @pytest.mark.parametrize("flag", ["--github-token s3cr3t", "--github-token=s3cr3t", "-token s3cr3t", "--TOKEN s3cr3t"])
-def test_a_token_on_the_command_line_is_refused(safe_gate: SafeGate, monkeypatch: Patch, flag: str) -> None:
-    monkeypatch.setenv("GITHUB_ACTIONS", "true")  # where a command line that cannot be read leaves reports, too
+def test_a_token_on_the_command_line_is_refused(safe_gate: SafeGate, flag: str) -> None:
     ran = safe_gate("run", *flag.split(), "--nonsense", "x")
     refused(ran, "; secrets are set by the variables SAFE_GATE_GITHUB_TOKEN and SAFE_GATE_SINK_SECRET; see")
-    written = [path.read_text("utf-8") for path in Path("reports").iterdir()]
-    assert written
-    assert "s3cr3t" not in "".join([ran.log, *written])
+    assert "s3cr3t" not in ran.log
 
 
 COMMENT = "there is a comment, which only the config file may have (remove it)"

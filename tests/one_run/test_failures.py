@@ -16,7 +16,7 @@ import pytest
 from safe_gate.evaluators.registry import EVALUATORS
 from tests.support import cases
 from tests.support.cases import BAD, REPOSITORY, Patch, Ran, SafeGate, refused, report, safe_case, turn, write_batch
-from tests.support.github import InActions, outputs
+from tests.support.github import outputs
 from tests.support.synthesis import RUN
 
 DEFECT = "this is a defect of safe-gate: please report it with the command and the input"
@@ -46,10 +46,10 @@ def test_a_surprise_is_one_sentence(safe_gate: SafeGate, monkeypatch: Patch, err
 
 def test_a_surprise_names_the_installed_evaluators(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.inputs.case_files.recipe", raising(OSError(24, "Too many open files")))
-    monkeypatch.setattr("safe_gate.evaluators.registry.EVALUATORS", {**EVALUATORS, "own": None})
+    monkeypatch.setattr("safe_gate.commands._command.EVALUATORS", {**EVALUATORS, "own": None})
     words = "this is a defect of safe-gate or of the evaluator own: please report it"
     refused(safe_gate("eval", "--cases", "c.jsonl"), words)
-    monkeypatch.setitem(sys.modules, "safe_gate.render.untrusted", None)
+    monkeypatch.setattr("safe_gate.commands._command.plain", raising(OSError()))
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert (ran.code, ran.err) == (3, "safe-gate: internal error: OSError\n")
 
@@ -106,21 +106,12 @@ def test_what_was_asked_for_and_cannot_be_printed_is_an_error_but_help_that_nobo
     assert shell("--version", "2>&- >&-") == ("0", "")
 
 
-def test_an_unreadable_command_line_leaves_the_last_reports_but_in_actions(
-    safe_gate: SafeGate, in_actions: InActions
-) -> None:
+def test_an_unreadable_command_line_leaves_the_last_reports(safe_gate: SafeGate) -> None:
     assert safe_gate(*RUN).code == 0
     before = {path: path.read_bytes() for path in Path("reports").iterdir()}
     for wrong in (["--reprots", "html"], ["--report-dir"], ["--report-dir=reports", "--nonsense"]):
         refused(safe_gate(*RUN, *wrong))
         assert {path: path.read_bytes() for path in Path("reports").iterdir()} == before
-    in_actions()
-    for words in ((*RUN, "--reprots", "html"), ("run", "--report-dir", *RUN[1:])):
-        for path, content in before.items():
-            path.write_bytes(content)
-        refused(safe_gate(*words))
-        assert report()["verdict"] == "error"
-    assert not Path(RUN[1]).exists(), "which is no folder for reports, but the next flag"
 
 
 NO_OBJECT, OUT = "expected an object of settings", '{"report-dir": "out", "comment": "never"}'
@@ -130,7 +121,6 @@ WRONG = [
     *(((), content, {}, NO_OBJECT) for content in ("null", "true", "5", "[]")),
     *(((), "{}", {"SOURCE_DATE_EPOCH": one}, "SOURCE_DATE_EPOCH") for one in EPOCHS),
     (("--max-fail-labels", "x"), OUT, {}, "--max-fail-labels"),
-    (("--nonsense", "--report-dir", "out"), OUT, {"GITHUB_ACTIONS": "true"}, "--nonsense"),
     (("--rules-off", "nothing"), "{}", {}, "rules-off: nothing"),
 ]
 

@@ -166,7 +166,7 @@ def test_without_a_token_there_is_a_warning(untrusted: Untrusted, publish: Publi
     ("arguments", "given", "words"),
     [
         ((), {"command": "run", "INPUT_MODE": "publish", "INPUT_COMENT": "always"}, "did you mean comment?"),
-        (("--coment", "always"), {}, "--coment"),
+        (("--comment", "allways"), {}, "allways"),
         ((), {"INPUT_COMMENT": "allways"}, "allways"),
     ],
 )
