@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from safe_gate import __version__, commands
@@ -32,7 +31,7 @@ from safe_gate.model.results import Untrusted
 from safe_gate.render import console
 from safe_gate.render.untrusted import plain
 from safe_gate.scoring import sides, workers
-from safe_gate.settings import OF_COMMANDS, Settings, in_config_only, reading, settings
+from safe_gate.settings import OF_COMMANDS, Settings, reading, settings
 from safe_gate.settings.reading import CONFIG_FILE, MODES, own_inputs
 
 Argument = Mapping[str, Any]
@@ -287,22 +286,11 @@ def _arguments(argv: Sequence[str]) -> dict[str, Any]:
     shown = " ".join(unknown)
     if any(re.search("token|secret|sink", flag.lower()) for flag in flags):
         shown = " ".join(flags)  # what follows may be secret, and comments quote a problem
-    if any(re.search("token|secret", flag.lower()) for flag in flags):
-        hint = "; secrets are set by the variables SAFE_GATE_GITHUB_TOKEN and SAFE_GATE_SINK_SECRET"
-    elif not flags and f"{parser.prog} [" not in f"{parser.usage}":  # it needs words that are no files to judge
-        hint = f"; expected {parser.usage}"
-    elif not flags:
-        inputs = {one.input.setting for one in EVALUATORS.values()}
-        naming = [setting.flags_of(name)[:1] for setting in settings() if setting.name in inputs]
-        hint = f"; name files with {' and '.join(chain(*naming))}" if any(naming) else ""
-    elif any(flags[0] in names for setting in settings() for names in setting.flags.values()):
-        hint = f"; {flags[0]} is not an option of {name}"
-    else:
+    hint = f"; expected {parser.usage}"
+    if flags:
         own = [flag for setting in settings() for flag in setting.flags_of(name)]
         own += [word for word in command.arguments if word.startswith("--")]
-        bare, dashed = flags[0].lstrip("-").partition(".")[0], {one.lstrip("-"): one for one in own}
-        is_in_config = bare in in_config_only() and flags[0].rstrip("s") not in own  # --tags is rather --tag
-        hint = f"; {bare} is set in the config file" if is_in_config else suggestion(bare, dashed, quoted=False)
+        hint = suggestion(flags[0].lstrip("-"), {one.lstrip("-"): one for one in own}, quoted=False)
     words = f"unrecognized arguments: {shown}{hint}; see safe-gate {name} --help"
     raise CannotJudge.at("command line", words, Code.USAGE)
 

@@ -5,7 +5,7 @@ Flags, action inputs, variables, the keys of the config file, `action.yml` and d
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Literal, Self
@@ -420,8 +420,3 @@ def settings() -> tuple[Setting, ...]:
         takers = [command for command, names in commands if one.name in names]
         general.append(one._replace(flags={**one.flags, **dict.fromkeys(takers, one.flags_of("run"))}))
     return (*own, *general)
-
-
-def in_config_only() -> Set[str]:
-    """Return the names of the settings that no flag, variable or input sets."""
-    return {one.name.replace("_", "-") for one in settings() if not (one.flags or one.env)}

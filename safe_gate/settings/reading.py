@@ -33,7 +33,6 @@ from safe_gate.settings import (
     Format,
     Settings,
     Sink,
-    in_config_only,
     in_groups,
     settings,
 )
@@ -414,11 +413,8 @@ def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Pr
             what = f"variable of this name{suggestion(bare, variables, quoted=False)}"
         else:
             continue
-        in_config = bare.removeprefix("INPUT_").partition("_")[0].lower()
-        to_do = (
-            f"set {in_config} in the config file" if in_config in in_config_only() else "correct its name or remove it"
-        )
-        yield Problem(Place(name), f"safe-gate has no {what}; {to_do}", code=Code.INVALID_SETTING)
+        words = f"safe-gate has no {what}; correct its name or remove it"
+        yield Problem(Place(name), words, code=Code.INVALID_SETTING)
 
 
 def contradictions(options: Settings, origins: Mapping[str, Origin], config: Config) -> Iterator[Problem]:

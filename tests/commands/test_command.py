@@ -31,7 +31,7 @@ def test_an_unusable_evaluator_is_named(safe_gate: SafeGate, monkeypatch: Patch,
         ("doctor --cases c.jsonl publish", 3, "publish: matches no file"),
         ("import --tags x y rec.csv", 3, "the following arguments are required: SOURCE"),
         ("compare a b c", 3, "unrecognized arguments: c; expected safe-gate compare BASE [HEAD] [FLAG ...]; see"),
-        ("run c.jsonl", 3, "unrecognized arguments: c.jsonl; name files with --safe-batch and --synthesis-cases"),
+        ("run c.jsonl", 3, "unrecognized arguments: c.jsonl; expected safe-gate run [FLAG ...]"),
     ],
 )
 def test_words_come_before_flags_that_take_several(safe_gate: SafeGate, words: str, code: int, found: str) -> None:
