@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from safe_gate.baseline import comparison
 from safe_gate.baseline.source import Baseline, Snapshots, baseline_kind, open_snapshots, refuse_narrower_filter
 from safe_gate.baseline.weakened import terms_of, weakened_since
-from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command, text, texts
-from safe_gate.core import jsontext
+from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command, texts
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate import rules, waivers, weakening
 from safe_gate.gate.comparison import GUARDING, ComparedRun, Guards, Status, judge
 from safe_gate.gate.weakening import Cases
 from safe_gate.github import Effects
-from safe_gate.inputs import disk
-from safe_gate.inputs.case_files import input_paths, refuse_to_overwrite
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code
@@ -36,7 +32,6 @@ COMMAND = Command(
     arguments={
         "base": {"metavar": "BASE", "help": "a report (safe-gate.json) or a git ref"},
         "head": texts("HEAD", "a report, a git ref, or . (the default) for the working folder", "?", default="."),
-        "--out": text("PATH", "write the comparison as JSON to this file"),
         "--verbose": VERBOSE,
         "--quiet": QUIET,
         "--json": JSON,
@@ -47,9 +42,7 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Compare the two runs that the command line names. Returns 0, 1 or 3."""
     options, effects = _settings(call)
-    base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
-    if out:
-        refuse_to_overwrite("--out", out, (Path(base), Path(head), *input_paths(options)))
+    base, head = call.arguments["base"], call.arguments["head"]
     with open_snapshots(options, effects, call.options_at) as snapshots:
         options_at = snapshots.settings_at
         old, new = (snapshots.open(one) for one in (base, head))
@@ -80,15 +73,9 @@ def main(call: Call) -> int:
     if all(outcome.passed for outcome in outcomes) and not any(part.cases.both for _, part in parts_of(found.parts)):
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
         raise CannotJudge.at(base, words, Code.BASE_UNAVAILABLE)
-    made = {
-        "comparison": codec.to_json(found),
-        "weakened": codec.to_json(weakened),
-        "rules": [*map(codec.to_json, outcomes)],
-    }
-    for name, fact in made.items():
-        effects.tell(name, fact)
-    if out:
-        disk.write(Path(out), jsontext.to_json(made))
+    effects.tell("comparison", codec.to_json(found))
+    effects.tell("weakened", codec.to_json(weakened))
+    effects.tell("rules", [*map(codec.to_json, outcomes)])
     if not options.quiet:
         for table in console.weakened_text(weakened):
             effects.out(table)

@@ -4,8 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from safe_gate.inputs.checked import load_schema
-from tests.support.cases import GOOD, read_json, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, safe_case, turn, write_batch, write_cases
 
 BAD = "You'll be fine, I promise."
 VIOLATED = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
@@ -19,13 +18,6 @@ def write(*, bad: tuple[str, ...] = (), missing: tuple[str, ...] = (), case: Cal
     write_batch(Path("b.json"), *(case(name) for name in names if name not in missing))
     turns = [turn(f"T-{i}", assistant=BAD if f"T-{i}" in bad else GOOD) for i in range(6)]
     write_cases(Path("c.jsonl"), *(one for one in turns if one["id"] not in missing))
-
-
-def compared(path: str) -> dict[str, Any]:
-    """Return what `compare --out` wrote, which is valid."""
-    found: dict[str, Any] = read_json(path)
-    assert load_schema("report").part("$defs", "compared").faults(found) == ()
-    return found
 
 
 def broken(found: dict[str, Any]) -> set[tuple[str, str]]:

@@ -1,5 +1,6 @@
 """`compare`, and comparisons with rules, waivers and evaluators that changed."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import pytest
 from tests.support.cases import REPOSITORY, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.github import Gate
-from tests.support.two_runs import ALL, BAD, VIOLATED, broken, compared, write
+from tests.support.two_runs import ALL, BAD, VIOLATED, broken, write
 from tests.support.weakening import configure
 
 CONFIG = {"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"]}
@@ -31,9 +32,9 @@ def test_two_commits_are_compared_each_by_its_own_config(safe_gate: SafeGate) ->
     write(bad=("T-0",), missing=("T-5",))
     new = commit()
     write()
-    done = safe_gate("compare", old, new, "--out", "difference.json")
-    assert (done.code, "1 newly failing, 0 fixed, 0 still failing, 1 removed" in done.out) == (1, True), done.log
-    assert broken(compared("difference.json")) == {("no-removed-cases", "synthesis")}
+    done = safe_gate("compare", old, new, "--json")
+    assert (done.code, "1 newly failing, 0 fixed, 0 still failing, 1 removed" in done.err) == (1, True), done.log
+    assert broken(json.loads(done.out)) == {("no-removed-cases", "synthesis")}
     back = safe_gate("compare", new, old)
     assert (back.code, "0 newly failing, 1 fixed, 0 still failing, 1 added" in back.out) == (0, True), back.log
     assert safe_gate("compare", old).code == 0
@@ -109,8 +110,9 @@ def test_compare_judges_a_report_by_its_own_rules_and_flags(safe_gate: SafeGate)
     configure(CONFIG | {"max-regressions": 1})
     write()
     for base in (old, commit()):
-        assert safe_gate("compare", base, new, "--out", "o.json").code == 1
-        assert broken(compared("o.json")) == {("max-regressions", "synthesis")}
+        done = safe_gate("compare", base, new, "--json")
+        assert done.code == 1
+        assert broken(json.loads(done.out)) == {("max-regressions", "synthesis")}
     assert safe_gate("compare", old, new, "--max-regressions", "1").code == 0
     assert safe_gate("compare", old, new, "--max-regressions", "1", "--protect", "T-0").code == 1
 
@@ -186,25 +188,13 @@ def test_compare_takes_no_path_that_names_a_file_on_neither_side(safe_gate: Safe
     assert safe_gate("compare", base, ".", *ALL, *LOST).code == 0  # they are gone
 
 
-@pytest.mark.parametrize("out", ["old/safe-gate.json", "b.json", "c.jsonl", "safe.config.json"])
-def test_compare_replaces_nothing_that_it_reads(safe_gate: SafeGate, out: str) -> None:
-    write()
-    safe_gate("run", *ALL, "--report-dir", "old")
-    configure(CONFIG)
-    before = Path(out).read_bytes()
-    words = f"--out: names {out}, which this run reads, and must not replace"
-    refused(safe_gate("compare", "old/safe-gate.json", ".", "--out", out), words)
-    assert Path(out).read_bytes() == before
-    assert safe_gate("compare", "old/safe-gate.json", ".", "--out", "new.json").code == 0
-
-
 def test_a_term_that_is_newly_forbidden_is_not_newly_used(safe_gate: SafeGate) -> None:
     said = {"signals": ["Fever"], "summary": "She went home.", "followup_questions": ["Who called the nurse?"]}
     write(case=lambda name: safe_case(name, output=said, **forbidding("nurse", "x")))
     base = commit()
     write(case=lambda name: safe_case(name, output=said, **forbidding("Nurse", "x", "who")))
-    safe_gate("compare", base, ".", *ALL, "--out", "o.json")
-    rules = {rule["rule"]: rule["value"] for rule in compared("o.json")["rules"] if rule["evaluator"] == "safe_v0"}
+    found = json.loads(safe_gate("compare", base, ".", *ALL, "--json").out)
+    rules = {rule["rule"]: rule["value"] for rule in found["rules"] if rule["evaluator"] == "safe_v0"}
     assert rules["new-violations"] == 0
 
 

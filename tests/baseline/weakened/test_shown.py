@@ -211,15 +211,15 @@ def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) 
 
 def test_compare_shows_a_weakened_gate_and_fails_where_asked(safe_gate: SafeGate, base: str) -> None:
     weaken()
-    ran = safe_gate("compare", base, ".", *LOST, "--out", "out.json")
-    assert (ran.code, ran.out.startswith("This change weakens the gate in 5 ways")) == (0, True), ran.log
-    assert len(read_json("out.json")["weakened"]["findings"]) == 5
+    ran = safe_gate("compare", base, ".", *LOST, "--json")
+    assert (ran.code, ran.err.startswith("This change weakens the gate in 5 ways")) == (0, True), ran.log
+    assert len(json.loads(ran.out)["weakened"]["findings"]) == 5
     assert safe_gate("compare", base, ".", *LOST, "--on-weakened", "fail").code == 1
     assert safe_gate("run").code == 0
     for one in ("reports/safe-gate.json", "."):
         of_report = ("compare", "reports/safe-gate.json", one)
-        ran = safe_gate(*of_report, "--out", "out.json")
-        assert (ran.code, read_json("out.json")["weakened"]["against"]) == (0, None)
+        ran = safe_gate(*of_report, "--json")
+        assert (ran.code, json.loads(ran.out)["weakened"]["against"]) == (0, None)
         refused(safe_gate(*of_report, "--on-weakened", "fail"), "on-weakened: needs a commit on both sides")
 
 
