@@ -5,16 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from safe_gate.commands._alone import score, show
+from safe_gate.commands._alone import score
 from safe_gate.commands._command import OUT, QUIET, VERBOSE, Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.evaluators.synthesis.gate import disagrees
 from safe_gate.evaluators.synthesis.result import Part
-from safe_gate.model.results import Section
-from safe_gate.model.spool import Spool
-from safe_gate.render.cases import with_labels
-from safe_gate.settings import Settings
 
 COMMAND = Command(
     place=4,
@@ -28,16 +23,7 @@ _CASES = "--cases", "a JSONL file of Synthesis cases, such as --cases evals.json
 
 def main(call: Call) -> int:
     """Score the cases that the settings name, and show the scorecard. Returns 0, 2 or 3."""
-    return score(call, EVALUATORS["synthesis"], _CASES, _ending, _show)
-
-
-def _show(call: Call, part: Part, section: Section, options: Settings) -> None:
-    """Show the scorecard, with `--verbose` also the cases whose labels disagree."""
-    if call.arguments["verbose"]:
-        ids = {one.id for one in part.results if disagrees(one)}
-        found = with_labels(section.findings, EVALUATORS["synthesis"], part, ids)
-        section = section._replace(findings=Spool(found))
-    show(call, part, section, options)
+    return score(call, EVALUATORS["synthesis"], _CASES, _ending)
 
 
 def _ending(part: Part, settings: Mapping[str, Any]) -> tuple[int, str]:

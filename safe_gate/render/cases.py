@@ -55,7 +55,7 @@ def shown_parts(report: Report) -> Iterator[ShownPart]:
         if waived or broken or compared:
             # The name of the rule, or that of one for a tag or a check.
             disagree = {name for rule in broken if rule.rule.startswith("min-label-accuracy") for name in rule.names}
-            found = with_labels(section.findings, evaluator, part, disagree) if disagree else section.findings
+            found = _with_labels(section.findings, evaluator, part, disagree) if disagree else section.findings
             marked = _marked(found, broken, waived, evaluator, compared)
             section = section._replace(findings=Spool(marked))
         yield ShownPart(evaluator, part, section, bool(broken))
@@ -68,7 +68,7 @@ def _waived_row(waived: Set[str], row: tuple[Words, ...]) -> tuple[Words, ...]:
     return (*others, f"{last} (waived)") if is_waived else row
 
 
-def with_labels(findings: Iterable[Finding], evaluator: Evaluator, part: Any, ids: Set[str]) -> Iterator[Finding]:
+def _with_labels(findings: Iterable[Finding], evaluator: Evaluator, part: Any, ids: Set[str]) -> Iterator[Finding]:
     """Yield findings and, in the order of the results, those of other cases whose labels disagree, by id."""
     rest = iter(findings)
     finding = next(rest, None)
