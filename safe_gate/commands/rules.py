@@ -15,7 +15,6 @@ from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.turn import Rules
-from safe_gate.evaluators.synthesis.definitions import ASKS
 from safe_gate.github import Effects
 from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import compile_recipe
@@ -68,18 +67,7 @@ def main(call: Call) -> int:
 
 
 def _listed(rules: Rules) -> Iterator[str]:
-    """Yield the checks, by the groups that they look for, and the rules that count: id, group and origin."""
-    checks = tuple(
-        (
-            Untrusted(check.name),
-            ", ".join(check.applies) or "every message",
-            ", ".join(check.favour),
-            ", ".join(check.against),
-            ASKS.get(check.decides, "what docs/scoring.md says"),
-        )
-        for check in rules.checks.values()
-    )
-    yield console.draw_table(Table(("Check", "Applies to", "For", "Against", "Passes with"), "<<<<<", checks))
+    """Yield the rules that count: id, group and origin."""
     shown = tuple(
         (Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or f"learned: {rule.inside} of {rule.total}")
         for rule in rules.all
