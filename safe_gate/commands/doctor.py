@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import SUPPRESS
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,7 +28,7 @@ from safe_gate.render import console
 from safe_gate.scoring import measure, sides
 from safe_gate.scoring.sides import Snapshot
 from safe_gate.settings import Settings
-from safe_gate.settings.reading import MODES, Origin
+from safe_gate.settings.reading import MODES
 
 COMMAND = Command(
     place=9,
@@ -60,7 +60,9 @@ def main(call: Call) -> int:
     except CannotJudge as error:
         options, problems = reporting_options(call.flags, call.environ), error.problems
     else:
-        rows = preview.settings_rows(options.values(), _origins(given.origins))
+        rows = preview.settings_rows(
+            options.values(), {name: (one.kind, one.name) for name, one in given.origins.items()}
+        )
         names = ("name", "value", "from", "name_there")
         effects.tell("settings", [dict(zip(names, map(_text, row), strict=True)) for row in rows])
         shown = [(name, value, there or of) for name, value, of, there in rows if is_whole or of != "default"]
@@ -78,20 +80,6 @@ def main(call: Call) -> int:
     more = "" if is_whole else " --all shows every setting, GitHub, and what a run would publish."
     effects.out(f"Nothing was judged, written or sent.{more}")
     return complain(problems, effects) if problems else 0
-
-
-def _origins(known: Mapping[str, Origin]) -> dict[str, tuple[str, str]]:
-    """Return the kind of source of each setting and its name there; all sources, where its entries have several."""
-    of_entries = dict[str, dict[str, str]]()
-    for name, origin in known.items():
-        setting, _, entry = name.partition(".")
-        if entry:
-            of_entries.setdefault(setting, {})[origin.place.path] = origin.kind
-    found = {name: (origin.kind, origin.name) for name, origin in known.items()}
-    for name, kinds in of_entries.items():
-        if len(kinds) > 1:
-            found[name] = ", ".join(dict.fromkeys(kinds.values())), ", ".join(kinds)
-    return found
 
 
 def _show(name: str, title: str, found: Facts, effects: Effects) -> None:
