@@ -6,7 +6,6 @@ Pure: from the options and the context alone. It sends no request, so the token'
 from __future__ import annotations
 
 import json
-import posixpath
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,12 +13,6 @@ from safe_gate.core.setting import Setting
 from safe_gate.github import Context
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.settings import Settings, settings
-
-_IN_CONTAINER = "/github/workspace"
-"""GITHUB_WORKSPACE in the container of an action, and nowhere else."""
-
-_KEPT = (f"{_IN_CONTAINER}/", "/github/runner_temp/")
-"""Folders of the runner that the container mounts. The runner rewrites input paths to them."""
 
 Facts = list[tuple[str, Words]]
 """Named facts in reading order."""
@@ -65,14 +58,6 @@ def _sinks(wanted: Settings) -> Words:
     return Untrusted(f"to {', '.join(places.get(one.kind, one.to) for one in sinks.each)}; {text}")
 
 
-def lost_reports(report_dir: str, context: Context) -> str:
-    """Return what becomes of reports that an action's container keeps to itself, or nothing."""
-    path = posixpath.normpath(posixpath.join(context.workspace, report_dir))
-    if context.workspace != _IN_CONTAINER or f"{path}/".startswith(_KEPT):
-        return ""
-    return "outside the workspace; they are deleted with the action's container, before later steps"
-
-
 def publish_facts(wanted: Settings, context: Context) -> Facts:
     """Return what `publish` would post and write, and why not where it would not."""
     return [("comment", _comment(wanted, context)), ("step outputs", _step_outputs(context))]
@@ -82,13 +67,12 @@ def publishing_facts(wanted: Settings, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
     dry = "no: this is a dry run" if wanted.dry_run else ""
     annotations = "only for problems; merge adds the rest" if wanted.shard else "yes"
-    lost = lost_reports(wanted.report_dir, context)
     return [
         ("comment", _comment(wanted, context)),
         ("annotations", dry or (annotations if context.in_actions else "no: this is not a GitHub Actions job")),
         ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
         ("step outputs", _step_outputs(context)),
-        ("reports", Untrusted(", ".join(filter(None, (f"in {wanted.report_dir}", lost))))),
+        ("reports", Untrusted(f"in {wanted.report_dir}")),
         ("events", _sinks(wanted)),
         ("recorded text", "shown" if wanted.text == "full" else "hidden: hashes replace it"),
     ]

@@ -76,7 +76,6 @@ def publish_run(
     A run that `hands_over` leaves a file for `publish`. The comment comes after everything that needs no server, and
     sinks come last. A slow server must not cost the other results if the job is killed.
     """
-    _warn_of_lost_reports(wanted.report_dir, effects)
     report = view.report
     wanted = _with_base_comment_mode(wanted, report)
     context, origin = effects.context, effects.context.origin(effects.folder, wanted.gate_id, effects.checkout)
@@ -171,7 +170,6 @@ def _paths(written: Sequence[str]) -> dict[str, str]:
 
 def publish_shard(said: str, path: str, wanted: Settings, effects: Effects) -> None:
     """Publish that a shard is scored, by a summary line and outputs without a verdict."""
-    _warn_of_lost_reports(wanted.report_dir, effects)
     append_to_summary([f"{said}\n"], effects, is_dry=wanted.dry_run)
     measured = (output for one in EVALUATORS.values() for output in one.present.figures(None).outputs)
     values = {
@@ -341,11 +339,6 @@ def _attempt(what: str, action: Callable[[], None], effects: Effects) -> bool:
         _warn(f"Could not write {what}: {error.strerror or error}", effects)
         return False
     return True
-
-
-def _warn_of_lost_reports(report_dir: str, effects: Effects) -> None:
-    if lost := preview.lost_reports(report_dir, effects.context):
-        _warn(f"The reports in {report_dir} lie {lost}; set report-dir to a folder of the workspace", effects)
 
 
 def _warn(message: str, effects: Effects) -> None:

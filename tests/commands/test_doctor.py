@@ -113,29 +113,6 @@ def test_the_doctor_shows_what_is_known_of_the_tokens_permissions(
 
 
 @pytest.mark.parametrize(
-    ("where", "is_lost"),
-    [("", False), ("/github/workspace/r", False), ("/github/runner_temp/r", False), ("../r", True), ("/r", True)],
-)
-def test_the_doctor_says_which_reports_are_lost(safe_gate: SafeGate, job: InActions, where: str, is_lost: bool) -> None:
-    for workspace in ("/github/workspace", "/elsewhere"):
-        job(GITHUB_WORKSPACE=workspace)
-        found = facts(safe_gate("doctor", "--all", "--report-dir", where).out)["reports"]
-        assert found.startswith(f"in {where or './reports'}")
-        assert (", outside the workspace; they are deleted" in found) is (is_lost and workspace != "/elsewhere")
-
-
-@pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
-def test_a_run_warns_of_lost_reports(safe_gate: SafeGate, job: InActions, tmp_path: Path, shard: Any) -> None:
-    write_cases(tmp_path / "cases.jsonl", turn("a"))
-    job(GITHUB_WORKSPACE="/github/workspace")
-    run = ("run", "--cases", "cases.jsonl", "--comment", "never", *shard)
-    assert "::warning" not in safe_gate(*run).out
-    ran = safe_gate(*run, "--report-dir", str(tmp_path / "elsewhere"))
-    assert ran.code == 0
-    assert "elsewhere lie outside the workspace; they are deleted" in ran.out
-
-
-@pytest.mark.parametrize(
     ("arguments", "token", "comment"),
     [
         ((), TOKEN, "always, on pull request #2"),
