@@ -501,16 +501,6 @@ def refuse_narrower_filter(base: Baseline, settings: Mapping[str, Any]) -> None:
         raise unavailable(base.name, f"{words}; set the same filter, or approve a report without it as the baseline")
 
 
-def refuse_base_elsewhere(options: Settings, effects: Effects) -> None:
-    """Raise CannotJudge for a setting that needs the base commit of an event where none is known."""
-    if options.policy_ref == "base":
-        _refuse_unknown_base("policy-ref", _HEAD_HERE, effects)
-        if not effects.context.subject.base_sha:
-            raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
-    elif options.on_weakened == "fail" and not (options.shard or baseline_kind(options.baseline) == "commit"):
-        _refuse_unknown_base("on-weakened", WARN_HERE, effects)
-
-
 def is_needed_by_base(snapshots: Snapshots) -> bool:
     """Return whether the base commit's config lets a weaker gate break the run."""
     if snapshots.effects.context.subject.base_sha:

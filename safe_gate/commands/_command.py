@@ -233,7 +233,7 @@ def effects_of(environ: Mapping[str, str], printed: Print, told: dict[str, Any],
 
 
 def with_action_inputs(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """Return a command line `run` or `doctor` with what the action's own inputs add; another one as it is.
+    """Return a command line `run` with what the action's own inputs add; another one as it is.
 
     >>> with_action_inputs(["run", "--quiet"], {"INPUT_MODE": "merge", "INPUT_SHARDS": "a.json"})
     ['merge', 'a.json', '--quiet']
@@ -241,15 +241,14 @@ def with_action_inputs(argv: Sequence[str], environ: Mapping[str, str]) -> list[
     ['run', '--shard=1/4']
     """
     command, *rest = argv
-    inputs = own_inputs(environ)
-    if command not in ("run", "doctor") or any(word in MODES for word in rest[:1]):
+    if command != "run":
         return [*argv]
-    doctor = ["doctor"] if command == "doctor" else []
+    inputs = own_inputs(environ)
     match inputs.get("mode"):
         case "merge":
-            return [*doctor, "merge", *inputs.get("shards", "").splitlines(), *rest]
+            return ["merge", *inputs.get("shards", "").splitlines(), *rest]
         case "publish":
-            return [*doctor, "publish", *rest]
+            return ["publish", *rest]
     shard = [f"--shard={inputs['shard']}"] if "shard" in inputs else []
     return [command, *shard, *rest]
 

@@ -55,14 +55,6 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: settings.get(name) for name in (*LIMITS, *sorted(own))}
 
 
-def is_on(evaluators: Collection[str], policy: JsonObject) -> bool:
-    """Return whether a rule judges all cases of each of some evaluators, whatever is found, and without a baseline."""
-    limits = limits_of(policy)
-    asked = {rule.evaluator for rule in RULES if limits[rule.setting] is not None and rule.applies is always}
-    asked |= {evaluator.name for evaluator in EVALUATORS.values() if [*evaluator.gate.own_rules(limits)]}
-    return asked.issuperset(evaluators)
-
-
 UNJUDGED = "each rule is off, has too few cases, or only finds unusable recordings"
 """Why no rule judges some cases."""
 

@@ -58,11 +58,6 @@ def _sinks(wanted: Settings) -> Words:
     return Untrusted(f"to {', '.join(places.get(one.kind, one.to) for one in sinks.each)}; {text}")
 
 
-def publish_facts(wanted: Settings, context: Context) -> Facts:
-    """Return what `publish` would post and write, and why not where it would not."""
-    return [("comment", _comment(wanted, context)), ("step outputs", _step_outputs(context))]
-
-
 def publishing_facts(wanted: Settings, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
     dry = "no: this is a dry run" if wanted.dry_run else ""

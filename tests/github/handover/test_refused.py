@@ -122,22 +122,6 @@ def test_only_a_workflow_run_publishes(
     assert (published.code, github.requests, words in published.log) == (3, [], True)
 
 
-@pytest.mark.parametrize("event", ["workflow_run", "pull_request"])
-@pytest.mark.parametrize("is_there", [True, False])
-def test_the_doctor_refuses_what_publish_would_refuse_and_promises_no_more_than_it_does(
-    untrusted: Untrusted, publish: Publish, github: GitHub, event: str, *, is_there: bool
-) -> None:
-    untrusted()
-    if not is_there:
-        FILE.unlink()
-    payload = None if event == "workflow_run" else PULL_REQUEST
-    seen = publish("--all", command="doctor", event=event, payload=payload, INPUT_MODE="publish")
-    assert github.requests == []
-    assert seen.code == publish(event=event, payload=payload).code == (0 if is_there and payload is None else 3)
-    promised = seen.log.partition("A run would publish:\n")[2].partition("\nNothing was judged")[0]
-    assert promised == "  comment       always, on pull request #2\n  step outputs  yes"
-
-
 @pytest.mark.parametrize(
     ("method", "answer", "status"),
     [
