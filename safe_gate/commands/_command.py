@@ -132,7 +132,7 @@ def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: d
         name = arguments.pop("command")
         known = {one.name for one in settings()} | {*OF_COMMANDS}
         flags = {name: value for name, value in arguments.items() if name in known}
-        disk.follow_links(is_on="outside-links" in reading.allowed(flags, environ))
+        disk.follow_links(is_on="outside-links" in reading.reporting_options(flags, environ, lambda _: None).allow)
         command = commands.module(name)
         time_of(environ)  # an invalid SOURCE_DATE_EPOCH is an error
         effects = effects_of(environ, printed, told, is_log=command.COMMAND.judges)

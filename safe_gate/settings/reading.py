@@ -29,7 +29,6 @@ from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings import (
     CONFIG_FILES,
     OF_COMMANDS,
-    Allowed,
     Format,
     Settings,
     Sink,
@@ -320,15 +319,6 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
         text="none" if "text" in given.faulty else options.text,
         reports=tuple(name for name in get_args(Format) if name in formats) or options.reports or Settings().reports,
     )
-
-
-def allowed(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Sequence[Allowed]:
-    """Return the setting `allow`, which is known before any file is read; a faulty value allows nothing."""
-    given = Given(flags, environ, lambda _: None)
-    (setting,) = (one for one in settings() if one.name == "allow")
-    values = (value for source in _above_config(given) for value, _ in source.values(given, setting))
-    value = next(values, ())
-    return Settings(allow=value).allow if value and _fits("allow", value) else ()
 
 
 # --- what is wrong --------------------------------------------------------------------------------
