@@ -32,7 +32,7 @@ def test_a_folder_needs_cases_and_a_file_for_each_pattern(sides: tuple[str, str]
     write()
     safe_gate("run", *ALL, "--report-dir", "old")
     refused(safe_gate("compare", *sides), ".: has nothing to compare")
-    refused(safe_gate("compare", *sides, *ALL, "--rules", "nope/*.json"), "nope/*.json: matches no file")
+    refused(safe_gate("compare", *sides, *ALL, "--cases", "nope/*.jsonl"), "nope/*.jsonl: matches no file")
 
 
 def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: SafeGate) -> None:
