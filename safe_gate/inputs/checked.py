@@ -254,7 +254,7 @@ def parse_document(text: str, name: str, kind: str) -> Any:
 _MARKS = {
     "report": ("a report of safe-gate run", "verdict"),
     "rule-pack": ("a rule pack", "pack"),
-    "shard": ("a shard", "shard"),
+    "shard": ("a finished shard", "shard"),
     **{form.kind: (_FILES[form.kind].file, form.cases) for form in _DOCUMENTS},
 }
 """What files of a kind are called, and the field that others do not have."""

@@ -92,7 +92,7 @@ def test_a_killed_shard_leaves_no_old_one_of_its_own(safe_gate: SafeGate, passed
     killed(*passed, "--shard", "2/2")
     assert {path: path.read_bytes() for path in before} == before
     merge = ("merge", *shards, *passed[1:])
-    refused(safe_gate(*merge), f"{shards[1]}: is of a shard that did not finish; ", "safe-gate: run did not finish")
+    refused(safe_gate(*merge), f"{shards[1]}: is not a finished shard: it has no field shard")
     assert safe_gate(*passed, "--shard", "2/2").code == 0
     assert safe_gate(*merge).code == 0
 

@@ -29,7 +29,7 @@ def test_a_shard_that_is_missing_doubled_or_of_another_count_is_named(safe_gate:
 def test_a_file_that_is_not_a_shard_is_refused(safe_gate: SafeGate, inputs: Flags) -> None:
     safe_gate("run", *inputs)
     for files, words in (
-        (["reports/safe-gate.json"], "reports/safe-gate.json: is not a shard: it has no field shard"),
+        (["reports/safe-gate.json"], "reports/safe-gate.json: is not a finished shard: it has no field shard"),
         (["c.jsonl"], "c.jsonl:2: is not valid JSON"),
         (["none.json"], "none.json: matches no file"),
         ([], "shards: is not set, so there is nothing to merge"),
@@ -41,7 +41,7 @@ def test_a_shard_that_did_not_finish_is_refused(safe_gate: SafeGate, inputs: Fla
     files = scored(safe_gate, 2, *inputs)
     write_cases(Path("c.jsonl"), turn("T-0") | {"asistant": "text"})
     assert safe_gate("run", "--shard", "2/2", "--report-dir", "shards", *inputs).code == 3
-    assert f"{files[1]}: is not a shard: it has no field shard" in refusal(safe_gate, *files, *inputs)
+    assert f"{files[1]}: is not a finished shard: it has no field shard" in refusal(safe_gate, *files, *inputs)
 
 
 @pytest.mark.parametrize(
