@@ -88,24 +88,11 @@ def test_a_line_that_is_no_case_is_named_with_what_was_expected(safe_gate: SafeG
     refused(safe_gate("eval", "--cases", "c.jsonl"), mention)
 
 
-def test_a_mark_that_is_not_in_the_text_it_marks_is_named(safe_gate: SafeGate) -> None:
-    texts = {"user": "I feel lost.", "assistant": "That's hard. What would help?"}
-    marks = {"positive": ["What would help?"], "vulnerability": ["I feel lost", "hard"], "stays": ["that's hard"]}
-    write_cases(Path("c.jsonl"), turn("a", **texts, marks=marks), turn("b", **texts, marks={"x_by": 1, "stays": []}))
-    for command in (("eval", "--cases"), ("run", "--synthesis-cases"), ("validate",)):
-        said = refused(safe_gate(*command, "c.jsonl"))
-        assert [line for line in said.splitlines() if ": marks" in line] == [
-            'c.jsonl:1: a: marks.stays[0]: is "that\'s hard", which is not in "assistant"; expected words copied from it exactly',
-            'c.jsonl:1: a: marks.vulnerability[1]: is "hard", which is not in "user"; expected words copied from it exactly',
-        ]  # fmt: skip
-    assert "hard" not in safe_gate("run", "--synthesis-cases", "c.jsonl", "--text", "none").err
-
-
 def test_marks_change_nothing_but_their_file(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     cases = [turn("a"), turn("b", expected={"agency_language": False})]
     reports = []
-    for marks in ({}, {"marks": {"positive": [cases[0]["assistant"]], "vulnerability": ["I feel awful"]}}):
+    for marks in ({}, {"marks": {"positive": [cases[0]["assistant"]], "stays": ["not there"]}}):
         assert run(safe_gate, cases[0] | marks, cases[1]).code == 0
         reports.append(report())
         del reports[-1]["provenance"]["inputs"]

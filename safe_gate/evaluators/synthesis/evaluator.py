@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal
@@ -24,14 +24,12 @@ from safe_gate.core.case import (
 )
 from safe_gate.core.evaluator import READING_FLAGS, SCORING_FLAGS, Evaluator
 from safe_gate.core.setting import ALL_ENTRIES, Names, Stripped, Texts, Whole, renamed
-from safe_gate.core.validate import Fault, masked, quote, suggestion
+from safe_gate.core.validate import Fault, quote, suggestion
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.synthesis import gate, packs, present
 from safe_gate.evaluators.synthesis.case import (
     UNJUDGED,
     Case,
-    Talk,
-    content_text,
     conversation_faults,
     find_talks,
     is_negative,
@@ -181,23 +179,13 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
             tags=case.tags if is_last else others,
             judged=case.judged if is_last else {},
             cluster=at.cluster or (talk.id if judges_all else ""),
-            marks=_quoted_in(case.marks, talk),
             talk=talk._replace(unjudged=0) if judges_all else talk,
         )
 
 
-def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list[str]]:
-    """Return the marks of a conversation that quote a reply or its prompt."""
-    texts = {"user": [one.text for one in talk.asked], "assistant": [talk.reply.text]}
-    known = [group for group in marks if not group.startswith("x_")]
-    found = {group: [one for one in marks[group] if _occurs(one, texts[_speaker_of(group)])] for group in known}
-    return {group: quotes for group, quotes in found.items() if quotes}
-
-
 def faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield the problems of a case that fits its schema. Marks are looked at if it has no other."""
-    found = [*conversation_faults(case), *_expression_faults(case), *_verdict_label_faults(case)]
-    yield from found or _misquoted_faults(case)
+    """Yield the problems of a case that fits its schema."""
+    yield from (*conversation_faults(case), *_expression_faults(case), *_verdict_label_faults(case))
 
 
 def _expression_faults(case: JsonObject) -> Iterator[Fault]:
@@ -213,28 +201,6 @@ def _verdict_label_faults(case: JsonObject) -> Iterator[Fault]:
     for number, message in enumerate(said):
         of_it = case if number == len(said) - 1 else {}
         yield from judged.label_faults(of_it, message.get("expected", {}), "messages", number, "expected")
-
-
-def _misquoted_faults(case: JsonObject) -> Iterator[Fault]:
-    said = case.get("messages", [{"role": side, "content": case.get(side, "")} for side in ("user", "assistant")])
-    for group, quotes in case.get("marks", {}).items():
-        if group.startswith("x_"):
-            continue
-        side = _speaker_of(group)
-        where = f"in a message of role {side}" if "messages" in case else f'in "{side}"'
-        texts = [content_text(one["content"]) for one in said if one["role"] == side]
-        for number, words in enumerate(quotes):
-            if not _occurs(words, texts):
-                end = f", which is not {where}; expected words copied from it exactly"
-                yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
-
-
-def _speaker_of(group: str) -> str:
-    return "user" if group == "vulnerability" else "assistant"
-
-
-def _occurs(words: str, texts: Iterable[str]) -> bool:
-    return any(words in text for text in texts)
 
 
 def misnamed_checks(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:

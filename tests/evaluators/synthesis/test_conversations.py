@@ -236,11 +236,6 @@ def test_a_problem_of_all_turns_is_reported_once(safe_gate: SafeGate, checks: li
     assert "a@" not in err
 
 
-def test_marks_quote_messages(safe_gate: SafeGate) -> None:
-    case = talk("a", TOLD, AWAY, "Yes.", GOOD, marks={"vulnerability": ["I feel awful"], "leaves": ["Anyway"]})
-    assert evaluated(safe_gate, case)["a"]["pass"]
-
-
 def test_user_messages_between_replies_are_read_as_one_text() -> None:
     said = [("user", "a"), ("user", "b"), ("assistant", "c"), ("assistant", "d"), ("user", "e")]
     case = {"messages": [{"role": role, "content": text} for role, text in said]}
@@ -276,10 +271,6 @@ MESSAGES: list[tuple[Any, str]] = [
         (talk("a", TOLD, GOOD, turns="every"), 'turns: "every" is not allowed'),
         (talk("a", TOLD, GOOD, context=101), "context: is 101, more than 100"),
         (LABELS | {"messages": [REPLIED | LABELS]}, "expected: labels the last message, which has labels of its own"),
-        (
-            talk("a", TOLD, GOOD, marks={"leaves": ["I feel awful"]}),
-            'marks.leaves[0]: is "I feel awful", which is not in a message of role assistant',
-        ),
     ],
 )
 def test_messages_that_cannot_be_judged_and_fields_that_contradict_them_are_named(

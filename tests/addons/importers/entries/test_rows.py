@@ -88,7 +88,7 @@ def test_an_unreadable_requirement_or_label_is_a_problem(
 
 @pytest.mark.parametrize(
     "fields",
-    [{"checks": ["topic_pivot"], "notes": 1}, {"expected": {"topic": True}}, {"marks": {"leaves": ["not there"]}}],
+    [{"checks": ["topic_pivot"], "notes": 1}, {"expected": {"topic": True}}],
 )
 def test_a_fault_in_a_field_of_our_own_case_is_an_error(safe_gate: SafeGate, fields: dict[str, Any]) -> None:
     assert f"in.jsonl:1: a: {[*fields][-1]}" in refusal(safe_gate, write("in.jsonl", CASE | fields))
