@@ -21,7 +21,6 @@ from safe_gate.model.report import (
     Findings,
     Lock,
     Locked,
-    Parts,
     Recordings,
     RuleOutcome,
     Stale,
@@ -82,7 +81,7 @@ def judge(found: Findings, policy: JsonObject) -> tuple[RuleOutcome, ...]:
     if found.comparison is not None:
         outcomes = [*_with_known_alone(outcomes, found, found.comparison.parts, policy)]
     if found.waivers:
-        outcomes.append(_waivers_hold(found.waivers, found.parts))
+        outcomes.append(_waivers_hold(found.waivers))
     if found.comparison is not None:
         outcomes += comparison.judge(found.comparison.parts, comparison.Guards.of(policy), waivers.waived_ids(found))
     if found.weakened is not None:
@@ -184,11 +183,10 @@ def _with_known_alone(
         yield hidden(other, "the rule does not apply")
 
 
-def _waivers_hold(found: Waivers, parts: Parts) -> RuleOutcome:
+def _waivers_hold(found: Waivers) -> RuleOutcome:
     """Return the outcome of the rule that no waiver is expired or unused.
 
-    It says why waivers are unused. It names the case of each, and what the case fails if another waiver of the case is
-    in force.
+    It names the case of each, and what the case fails if another waiver of the case is in force.
     """
     expired, unused = found.expired, found.unused
     faults = (
@@ -197,9 +195,7 @@ def _waivers_hold(found: Waivers, parts: Parts) -> RuleOutcome:
     )
     words = " and ".join(filter(None, faults))
     holds = f"{plural(len(found.applied), 'waiver')} in force, none expired or unused"
-    todo = ""
-    if unused:
-        todo = f"{waivers.why_unused(unused, parts)}; correct or remove {'it' if len(unused) == 1 else 'them'}"
+    todo = f"correct or remove {'it' if len(unused) == 1 else 'them'}" if unused else ""
     in_force = {one.case_id for one in found.applied}
     named = dict.fromkeys(
         f"{one.case_id}, {one.kind} {one.name}" if one.case_id in in_force else one.case_id

@@ -5,7 +5,6 @@ Pure. A waiver changes no score and no result: it says which failures the gate's
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from types import MappingProxyType
 from typing import NamedTuple
@@ -85,27 +84,6 @@ def why_unfit(case_id: str, failed: Collection[str], lost: Collection[str]) -> s
     if case_id in lost:
         return f"has {NO_REPLY}"
     return f"does not name a case that fails unexpectedly{suggestion(case_id, failed)}"
-
-
-def why_unused(unused: Sequence[Waiver], parts: Parts) -> str:
-    """Return why waivers are unused."""
-    ids = {one.case_id for one in unused}
-    found = [(evaluator, one) for evaluator, part in parts_of(parts) for one in part.results if one.id in ids]
-    known = {one.id for _, one in found}
-    meant = {
-        (evaluator.present.measure_noun, one.id)
-        for evaluator, one in found
-        if evaluator.compare.outcome(one).is_meant_to_fail
-    }
-
-    def cause(waiver: Waiver) -> str:
-        if waiver.case_id not in known:
-            return "no case has its id"
-        is_meant = (waiver.kind, waiver.case_id) in meant
-        return "its case is meant to fail" if is_meant else "its case does not fail what it waives"
-
-    causes = Counter(map(cause, unused))
-    return ", ".join(f"{one} ({count})" if len(causes) > 1 else one for one, count in causes.items())
 
 
 def waived(found: Findings) -> Mapping[str, Sequence[Failure]]:
