@@ -135,9 +135,6 @@ ASKS: Mapping[str, str] = {
 RESTATABLE, RESTATED = "mind_reading", "restated"
 """The group whose clause does not count if it only says what the message says, and the word for that in a report."""
 
-TOLD_MIND = "told_mind"
-"""The group of messages that report what somebody says of their own feelings."""
-
 FRAME = "frame"
 """The group of clauses that could stand around any reply."""
 
@@ -215,7 +212,7 @@ def check_words(check: str) -> str:
 
 GROUPS: Mapping[str, tuple[str, str]] = {
     **{group: (check, field) for check, data in SHIPPED.items() for group, field in data["groups"].items()},
-    **dict.fromkeys((*ASKED, "asked_mind", "light", "personal", TOLD_MIND), ("message", "user")),
+    **dict.fromkeys((*ASKED, "asked_mind", "light", "personal"), ("message", "user")),
 }
 """The check and the field of each group of hits. "message" stands for groups that serve no check, and say what
 kind of message it is."""

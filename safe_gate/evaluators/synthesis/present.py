@@ -366,7 +366,6 @@ _WHY_NOT = {
     "asked_text": "in a text that was asked for",
     "asked_steps": "after a question for instructions",
     "asked_verdict": "after the question who was in the wrong",
-    "told_mind": "after a message that reports what somebody says or shows of it",
     "fiction": "in a message about fiction, a song or a game",
     "remote": "in a message about news, study or a past that is over",
     "ordinary": "in a message about an everyday matter",

@@ -21,7 +21,6 @@ from safe_gate.evaluators.synthesis.definitions import (
     OPT_IN_GROUPS,
     RESTATABLE,
     RESTATED,
-    TOLD_MIND,
 )
 from safe_gate.evaluators.synthesis.engine.numbers import Numbers
 from safe_gate.evaluators.synthesis.engine.rules import Book, Match, Rule, longest_overlapping, resolve_overlaps
@@ -32,11 +31,6 @@ from safe_gate.model.results import Hit
 _SHORT = 25  # tokens
 _AS_TOLD = {"i": "you", "me": "you", "my": "your", "mine": "yours", "myself": "yourself", "am": "are"}
 _NEGATIONS = frozenset("not never no nobody nothing none without stopped".split())
-_WARM = frozenset(
-    "adores cares forgave forgives forgiven likes longs loved loves misses pleased proud thrilled".split()
-)
-_COLD = frozenset("angry annoyed despises disappointed envies furious hated hates jealous livid mad resents".split())
-_OPPOSITE = ((_WARM, _COLD), (_COLD, _WARM))
 _WIDER = {"personal": ("personal", "vulnerability")}
 
 
@@ -290,33 +284,12 @@ class Turn:
             groups = check.void_after
             if rule.counts_after:
                 groups = tuple(group for group in groups if group not in rule.counts_after)
-        if rule.unless_message:
-            denies = TOLD_MIND in rule.unless_message and self._denies(match)
-            groups = (*groups, *(group for group in rule.unless_message if group != TOLD_MIND or not denies))
+        groups = (*groups, *rule.unless_message)
         if groups not in self._asked:
             asked = {group: self._first_by_sentence(group, self.asked_from) for group in groups}
             found = next((group for group in groups if asked[group]), "")
             self._asked[groups] = (found, self._recorded_match(asked[found][min(asked[found])])) if found else ("", "")
         return self._asked[groups]
-
-    def _denies(self, match: Match) -> bool:
-        """Return whether a match says the opposite of what the message reports of somebody's feelings.
-
-        Only the match has a negation, or one of the two is warm and the other cold.
-        """
-        said, told = self._match_text(match).lower().replace("n't", " not").split(), self._told_words
-        if _NEGATIONS.isdisjoint(told) and not _NEGATIONS.isdisjoint(said):
-            return True
-        return any(
-            not (one.isdisjoint(said) or other.isdisjoint(told)) and one.isdisjoint(told) for one, other in _OPPOSITE
-        )
-
-    @cached_property
-    def _told_words(self) -> Sequence[str]:
-        """The words of the sentences that report somebody's feelings, of all of the message without one."""
-        sentences = self.read("user").sentences
-        told = self._first_by_sentence(TOLD_MIND) or range(len(sentences))
-        return [*chain.from_iterable(map(sentences.__getitem__, told))]
 
     def _wrong_number(self, match: Match, check: Check) -> Match | None:
         """Return a number that is no help, if a match names a line or a number, and no number beside it is right."""
@@ -334,15 +307,16 @@ class Turn:
     def _restated_sentence(self, match: Match) -> str:
         """Return a short sentence of the message that a match's clause restates.
 
-        It has all content words of the clause, which must be two, or it tells the same in other persons.
+        It has all content words of the clause, which must be two, and its negations; or it tells the same in other
+        persons.
         """
         clause, asked = self._clause(match), self.read("user")
-        said, same = content_stems(clause), f" {' '.join(clause)} "
+        said, denied, same = content_stems(clause), _NEGATIONS & {*clause}, f" {' '.join(clause)} "
         for at, one in enumerate(asked.sentences):
             if len(one) > _SHORT:
                 continue
             told = "" if "?" in one else f" {' '.join(_AS_TOLD.get(word, word) for word in one)} "
-            if same in told or (len(said) > 1 and said <= content_stems(one) and not self._denies(match)):
+            if same in told or (len(said) > 1 and said <= content_stems(one) and denied <= {*one}):
                 return self.texts["user"].recorded(*asked.bounds(at)).strip()
         return ""
 

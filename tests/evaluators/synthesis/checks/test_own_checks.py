@@ -85,7 +85,7 @@ def decided(by: str = "none_against", **groups: list[str]) -> dict[str, Any]:
 
 
 DISCOUNT, NO_LIST = ["discount"], "looks in assistant, and this list needs groups of user"
-OF_MESSAGE = "asked_text, asked_steps, asked_verdict, asked_mind, light, personal, told_mind"
+OF_MESSAGE = "asked_text, asked_steps, asked_verdict, asked_mind, light, personal"
 TAKEN = rule("acme", "percent off", "percent off") | {"id": "acme/no-discounts"}
 FRAMING = rule("acme-discount", "percent off", "percent off", only_if={"acknowledgment": True})
 ALONE = rule("acme-discount", "percent off", "percent off", only_if={"discount": True})
