@@ -15,8 +15,8 @@ import yaml
 
 from safe_gate import commands
 from safe_gate.core.setting import HEADINGS, Setting
-from safe_gate.evaluators.registry import setting_of
-from safe_gate.gate.rules import RULES
+from safe_gate.evaluators import registry
+from safe_gate.gate.rules import LIMITS, RULES
 from safe_gate.settings import settings
 
 FOLDER = Path(__file__).parent
@@ -160,7 +160,7 @@ def _names(setting: Setting) -> str:
     return "<br>".join(filter(None, (_codes(flags), _codes(setting.env), key)))
 
 
-_RULES = {setting_of(rule.name).partition(".")[0] for rule in RULES}
+_RULES = {name.replace("_", "-") for name in LIMITS}
 """The settings that are rules of the gate, which have a page of their own."""
 
 
@@ -174,9 +174,12 @@ def _settings() -> str:
 
 
 def _rules() -> str:
-    judged: dict[str, dict[str, None]] = {}
+    judged: dict[str, dict[str, None]] = {name.replace("_", "-"): {} for name in LIMITS}
     for rule in RULES:
-        judged.setdefault(setting_of(rule.name).partition(".")[0], {})[EVALUATORS[rule.evaluator]] = None
+        judged[rule.name][EVALUATORS[rule.evaluator]] = None
+    for evaluator in registry.EVALUATORS.values():
+        for name in judged.keys() & {name.replace("_", "-") for name in evaluator.settings.model_fields}:
+            judged[name][evaluator.title] = None
     by_name = {setting.input: setting for setting in settings()}
     rows = (
         (

@@ -28,7 +28,7 @@ from safe_gate.model.report import RuleOutcome, Verdict
 from safe_gate.model.results import in_notebook
 from safe_gate.render import console
 from safe_gate.render.untrusted import quote_phrase
-from safe_gate.render.view import rule_message, rule_name, rule_state, rules_summary
+from safe_gate.render.view import rule_message, rule_state, rules_summary
 from safe_gate.settings import Settings, reading
 from safe_gate.settings import settings as every_setting
 from safe_gate.settings.reading import IN_PYTHON
@@ -86,7 +86,7 @@ class Run:
 
     def _repr_html_(self) -> str:
         """Return the verdict and the rules as a notebook shows them."""
-        rows = [(rule_name(rule), rule_state(rule), quote_phrase(rule_message(rule))) for rule in self.rules]
+        rows = [(rule.rule, rule_state(rule), quote_phrase(rule_message(rule))) for rule in self.rules]
         return in_notebook(f"Gate: {self._words}", ("rule", "outcome", "found"), rows)
 
 

@@ -243,7 +243,7 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
     write_cases(Path("c.jsonl"), turn("a", expected={"topic_pivot": True}))
     done = run(**inputs, max_no_reply="off", protect=("a",), profile=None)
     assert done.passed
-    assert {"min-label-accuracy-topic-pivot", "min-pass-rate"} <= {rule.rule for rule in done.rules}
+    assert {"min-label-accuracy.topic_pivot", "min-pass-rate"} <= {rule.rule for rule in done.rules}
     assert done.report["provenance"]["policy"]["archetypes"] == inputs["archetypes"]
 
 

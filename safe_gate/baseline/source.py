@@ -20,7 +20,6 @@ from typing import Any, BinaryIO, Literal, TypeVar
 
 from safe_gate.core.case import leaves_out_more
 from safe_gate.core.validate import quote
-from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored
@@ -377,7 +376,7 @@ def policy(options: Settings) -> dict[str, Any]:
         }
         groups[name] = {group: own for group, own in limited.items() if own}
     return {
-        **gate_rules.limits_of(registry.limits_by_rule(values)),
+        **gate_rules.limits_of(values),
         "min_group": options.min_group,
         "groups": groups,
         **sides.as_recorded(options, (*GUARDING, *sides.SCORING)),

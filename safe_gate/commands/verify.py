@@ -18,7 +18,6 @@ from safe_gate import __version__, one_run
 from safe_gate.commands._command import Call, Command, complain, texts
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.setting import OFF, nested
-from safe_gate.evaluators import registry
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate import stored
 from safe_gate.gate.stored import read_report, report_json
@@ -182,7 +181,7 @@ def _recomputed(path: str, report: Report, effects: Effects) -> Report:
 
 def _options(path: str, report: Report) -> Settings:
     """Return a report's recorded settings, validated like a config file, and its files by kind."""
-    policy, name = registry.limits_by_entry(report.provenance.policy), disk.display_path(Path(path))
+    policy, name = report.provenance.policy, disk.display_path(Path(path))
     given: dict[str, Any] = {}
     for setting in settings():
         value = policy.get(setting.name)

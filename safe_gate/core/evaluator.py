@@ -359,8 +359,8 @@ class Rule(NamedTuple):
 
     @property
     def setting(self) -> str:
-        """The name of the setting that holds the limit."""
-        return self.name.replace("-", "_")
+        """The name of the setting that holds the limit, perhaps in an entry: `min-label-accuracy.topic_pivot`."""
+        return self.name.partition(".")[0].replace("-", "_")
 
     def judge(self, part: Any, limit: float | int, waived: Sequence[Failure] = (), group: str = "") -> RuleOutcome:
         """Return the rule's outcome on what it measures.

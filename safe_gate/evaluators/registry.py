@@ -10,7 +10,6 @@ import re
 import site
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import deepcopy
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -191,57 +190,3 @@ _EXTENDS: Mapping[str, Callable[[_Schema, Evaluator], None]] = {
     "shard": _extend_shard,
     "config": _extend_config,
 }
-
-
-@cache
-def _general_entries() -> Mapping[str, str]:
-    """Return the settings that hold several limits, each with the entry that a single number sets."""
-    every = (setting for evaluator in EVALUATORS.values() for setting in settings_of(evaluator.settings))
-    return {setting.name: setting.by_name.general for setting in every if setting.by_name and not setting.entries}
-
-
-def limits_by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with one entry for each rule, instead of mappings of several limits.
-
-    >>> limits_by_rule({"min_label_accuracy": {"all": 0.8, "two_words": 0.9}})
-    {'min_label_accuracy': 0.8, 'min_label_accuracy_two_words': 0.9}
-    """
-    named = {
-        setting if entry == general else f"{setting}_{entry}": limit
-        for setting, general in _general_entries().items()
-        for entry, limit in (settings.get(setting) or {}).items()
-    }
-    return {name: value for name, value in settings.items() if name not in _general_entries()} | named
-
-
-def limits_by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings as `limits_by_rule` takes them, of the limits that a report records.
-
-    >>> limits_by_entry({"min_label_accuracy": 0.8, "min_label_accuracy_two_words": None})
-    {'min_label_accuracy': {'all': 0.8}}
-    """
-    found: dict[str, Any] = {setting: {} for setting in _general_entries()}
-    others = dict[str, Any]()
-    for name, limit in policy.items():
-        setting = next((one for one in found if f"{name}_".startswith(f"{one}_")), "")
-        if not setting:
-            others[name] = limit
-        elif limit is not None:
-            entry = _general_entries()[setting] if name == setting else name.removeprefix(f"{setting}_")
-            found[setting][entry] = limit
-    return others | found
-
-
-def setting_of(rule: str) -> str:
-    """Return the setting that limits a rule, as a config file names it. One of several limits is an entry.
-
-    >>> setting_of("min-label-accuracy-two-words"), setting_of("min-pass-rate")
-    ('min-label-accuracy.two_words', 'min-pass-rate')
-    >>> setting_of("min-label-accuracy-acme/no-discounts")  # a team's own check has hyphens, never _
-    'min-label-accuracy.acme/no-discounts'
-    """
-    for setting in (name.replace("_", "-") for name in _general_entries()):
-        if rule.startswith(f"{setting}-"):
-            entry = rule.removeprefix(f"{setting}-")
-            return f"{setting}.{entry if '/' in entry else entry.replace('-', '_')}"
-    return rule

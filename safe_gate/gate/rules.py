@@ -41,17 +41,14 @@ RULES = tuple(
 )
 """The rules in the order they are reported; each is named as its option."""
 
-LIMITS = tuple(dict.fromkeys(rule.setting for rule in RULES))
+_OWN = (name for one in EVALUATORS.values() for name in one.settings.model_fields if name.startswith(("min_", "max_")))
+LIMITS = tuple(dict.fromkeys((*(rule.setting for rule in RULES), *_OWN)))
 """The names of the limits, as options and the policy have them."""
 
 
 def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the limit of each rule by name, of settings by rule (`registry.limits_by_rule`), or of a report.
-
-    Those on what a team's files define are there only if they are set.
-    """
-    own = {name for evaluator in EVALUATORS.values() for name in settings if [*evaluator.gate.own_rules({name: None})]}
-    return {name: settings.get(name) for name in (*LIMITS, *sorted(own))}
+    """Return the limit of each rule by name, of settings or of a report."""
+    return {name: settings.get(name) for name in LIMITS}
 
 
 UNJUDGED = "each rule is off, has too few cases, or only finds unusable recordings"

@@ -6,6 +6,7 @@ validated by its schema, judged again and rendered again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -90,8 +91,10 @@ def too_long(path: Path) -> str:
 def _judged_again(report: Report, name: str) -> Report:
     """Return a report whose rules, verdict and digests follow from its own figures, in our words."""
     report = replace(report, waivers=_waivers_again(report, name))
+    single = {rule.setting for rule in rules.RULES}  # the schema and own rules know those with an entry a rule
     for key, limit in rules.limits_of(report.provenance.policy).items():
-        if not isinstance(limit, int | float | None):
+        held = limit.values() if isinstance(limit, Mapping) and key not in single else (limit,)
+        if not all(isinstance(one, int | float | None) for one in held):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
     outcomes = rules.judge(report, report.provenance.policy)
     verdict = Verdict.ERROR if report.problems else rules.verdict(outcomes)

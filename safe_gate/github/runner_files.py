@@ -20,7 +20,7 @@ from safe_gate.render import SUMMARY_LIMIT
 from safe_gate.render.cases import rank
 from safe_gate.render.console import problem_line
 from safe_gate.render.untrusted import plain, quote_phrase
-from safe_gate.render.view import ReportView, misplaced_sentence, rule_message, rule_name
+from safe_gate.render.view import ReportView, misplaced_sentence, rule_message
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:
@@ -135,7 +135,7 @@ def _limit(ours: Sequence[Annotation], total: int, most: int, noun: str, where: 
 def _broken_rules(broken: Sequence[RuleOutcome]) -> Iterator[Annotation]:
     """Yield the first broken rules, to leave room for cases."""
     for rule in broken[:_MOST_RULES]:
-        yield Annotation("error", quote_phrase(rule_message(rule)), f"SAFE Gate: {rule_name(rule)}")
+        yield Annotation("error", quote_phrase(rule_message(rule)), f"SAFE Gate: {rule.rule}")
     if more := len(broken[_MOST_RULES:]):
         words = f"{plural(more, 'more rule is', 'more rules are')} broken: see the log and the report"
         yield Annotation("error", words, "SAFE Gate")

@@ -32,7 +32,6 @@ from safe_gate.render.view import (
     known_failures,
     remarks,
     rule_message,
-    rule_name,
     rule_state,
     rules_summary,
     waivers_table,
@@ -127,7 +126,7 @@ def verdict_line(report: Report, *, names_rules: bool = False) -> str:
 
     A rule that several evaluators or groups break is named once, with how often.
     """
-    broken = Counter(map(rule_name, report.broken())) if names_rules else Counter()
+    broken = Counter(rule.rule for rule in report.broken()) if names_rules else Counter()
     names = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in broken.items())
     named = f": {names}" if names else ""
     waived = len(report.waivers.applied) if report.waivers else 0
@@ -137,7 +136,7 @@ def verdict_line(report: Report, *, names_rules: bool = False) -> str:
 
 def outcomes_table(rules: Sequence[RuleOutcome]) -> str:
     """Return the table of the rules' outcomes."""
-    rows = tuple((rule_name(rule), _STATE_MARKS[rule_state(rule)], quote_phrase(rule_message(rule))) for rule in rules)
+    rows = tuple((rule.rule, _STATE_MARKS[rule_state(rule)], quote_phrase(rule_message(rule))) for rule in rules)
     return draw_table(Table(("Rule", "Outcome", "Found"), "<<<", rows))
 
 

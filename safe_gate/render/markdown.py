@@ -50,7 +50,6 @@ from safe_gate.render.view import (
     problems_table,
     remarks,
     rule_message,
-    rule_name,
     rule_state,
     rule_subject,
     rules_summary,
@@ -196,7 +195,7 @@ def _broken_rule_lines(report: Report, *, named: bool) -> Iterator[str]:
         for rule in (*(rule for rule in rules if not rule.group), *of_groups[:_GROUPS]):
             detail = f": {rule.detail}" if rule.detail else ""
             group, blamed = (phrase_line(rule_subject(rule)), phrase_line(blamed_names(rule))) if named else ("", "")
-            lines.append(f"- {group}**{rule.found}**{detail}{blamed} (`{rule_name(rule)}`)")
+            lines.append(f"- {group}**{rule.found}**{detail}{blamed} (`{rule.rule}`)")
         if len(of_groups) > _GROUPS:
             lines.append(f"- and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report")
         if lines:
@@ -285,9 +284,7 @@ def _detail_folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
     if (waivers := waivers_table(view.report)).rows:
         yield from _fold("<b>Known failures</b> · the waivers and their state", _first_rows(waivers, rows))
     if rules := view.report.rules:
-        judged = tuple(
-            (f"`{rule_name(one)}`", phrase_line(rule_message(one)), _MARKS[rule_state(one)]) for one in rules
-        )
+        judged = tuple((f"`{one.rule}`", phrase_line(rule_message(one)), _MARKS[rule_state(one)]) for one in rules)
         table = _first_rows(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
         unweakened = (line for one in weakened_remarks(view.report.weakened) for line in (phrase_line(one), ""))
         yield from _fold("<b>Rules</b> · limits and results", (*table, *unweakened))

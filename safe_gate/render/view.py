@@ -9,7 +9,7 @@ from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
-from safe_gate.evaluators.registry import CASE_FILTERS, EVALUATORS, parts_of, setting_of
+from safe_gate.evaluators.registry import CASE_FILTERS, EVALUATORS, parts_of
 from safe_gate.gate.rules import UNJUDGED, judged
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Problem, in_order
@@ -121,10 +121,9 @@ def _rules_set(evaluator: Evaluator, policy: JsonObject) -> list[str]:
     """Return the settings of an evaluator's own rules that are on by other values than their defaults."""
     found, fields = list[str](), evaluator.settings.model_fields
     for rule in (*evaluator.gate.rules, *(rule for rule, _ in evaluator.gate.own_rules(policy))):
-        name = setting_of(rule.name).partition(".")[0]
-        own = fields.get(name.replace("-", "_"))
+        own = fields.get(rule.setting)
         if own and policy.get(rule.setting) not in (None, own.default):
-            found.append(name)
+            found.append(rule.setting.replace("_", "-"))
     groups = evaluator.grouping.setting
     return [*dict.fromkeys(found), *([groups.replace("_", "-")] if groups and policy.get(groups) else [])]
 
@@ -184,11 +183,6 @@ def section_alone(name: str, part: Any, settings: JsonObject, left_out: int) -> 
     section, counts = present.section(part), {name: left_out} if left_out else {}
     notes = (*section.notes, *setting_sentences(settings, counts), *present.remarks(part, settings))
     return section._replace(notes=notes)
-
-
-def rule_name(rule: RuleOutcome) -> str:
-    """Return the name of a rule for readers: that of its setting."""
-    return setting_of(rule.rule)
 
 
 def rule_message(rule: RuleOutcome) -> Phrase:

@@ -70,7 +70,7 @@ def test_a_failure_is_counted_and_shown_in_every_report_and_withheld_without_tex
             assert id_.partition("@")[0] in words, (id_, name)
             assert check in words or name.endswith(".md"), (check, name)
     assert {f"synthesis/{check}" for check in CHECKS.values()} <= {one["ruleId"] for one in sarif}
-    judged = [one["passed"] for one in report()["rules"] if one["rule"].startswith("min-label-accuracy-")]
+    judged = [one["passed"] for one in report()["rules"] if one["rule"].startswith("min-label-accuracy.")]
     assert judged == [True] * 3
     ran = safe_gate("run", *FLAGS, "--reports", FORMATS, "--text", "none")
     assert ran.code == 1

@@ -180,7 +180,7 @@ def test_labels_measure_the_judge(safe_gate: SafeGate, evaluator: str, count: in
 def test_a_limit_on_labels_may_name_a_verdict(safe_gate: SafeGate) -> None:
     case = judged_case("a", expected={"judged/tone": False})
     assert run(safe_gate, case, flags=("--min-label-accuracy", "judged/tone=0.5")).code == 1
-    assert broken() == ["min-label-accuracy-judged/tone"]
+    assert broken() == ["min-label-accuracy.judged/tone"]
     assert run(safe_gate, flags=("--min-label-accuracy", "judged/tnoe=0.5")).code == 1
 
 

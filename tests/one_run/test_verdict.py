@@ -68,7 +68,7 @@ def test_a_broken_rule_on_labels_names_the_cases_that_disagree(safe_gate: SafeGa
     disagree = [f"t{i}" for i in range(0, 14, 2)]
     assert [(rule["rule"], rule.get("group", "")) for rule in rules if rule.get("names") == disagree] == [
         ("min-label-accuracy", ""),
-        ("min-label-accuracy-agency-language", ""),
+        ("min-label-accuracy.agency_language", ""),
         ("min-label-accuracy", "even"),
     ]
     assert all("names" not in rule for rule in rules if rule["passed"])

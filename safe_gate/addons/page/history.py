@@ -10,7 +10,7 @@ from safe_gate.addons.page.markup import page
 from safe_gate.core.evaluator import Evaluator, Figures
 from safe_gate.core.figures import percent, plural
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of, setting_of
+from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.report import Report, Verdict
@@ -58,7 +58,7 @@ class Moment:
         """Return the figures of a report."""
         provenance = report.provenance
         judging = {name: value for name, value in provenance.policy.items() if name not in _JUDGING_NOTHING}
-        policy = {setting_of(name.replace("_", "-")): value for name, value in judging.items()}
+        policy = {name.replace("_", "-"): value for name, value in judging.items()}
         return cls(
             path,
             report.generated_at,

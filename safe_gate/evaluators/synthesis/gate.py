@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any
 
@@ -17,7 +16,6 @@ from safe_gate.evaluators.synthesis.case import is_negative
 from safe_gate.evaluators.synthesis.definitions import (
     DEFAULT_CHECKS,
     KINDS,
-    OWN,
     REPORTED,
     WORDING,
     check_words,
@@ -30,7 +28,7 @@ from safe_gate.model.results import Failure, Metric, Outcome, Test
 
 def _label_accuracy(check: str = "") -> Rule:
     """Return the rule on how many labels agree: those of one check, or of all."""
-    name = f"min-label-accuracy-{check.replace('_', '-')}" if check else "min-label-accuracy"
+    name = f"min-label-accuracy.{check}" if check else "min-label-accuracy"
     noun = f"Label accuracy of {check_words(check)}" if check else "Label accuracy"
     nothing = "no case has a label of this check" if check else "no case has labels"
 
@@ -42,13 +40,10 @@ def _label_accuracy(check: str = "") -> Rule:
 
 
 def own_rules(limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
-    """Yield the rules on the labels of a team's own checks, each with its limit."""
-    for name, limit in sorted(limits.items()):
-        if found := _OWN.fullmatch(name):
-            yield _label_accuracy(found[1]), limit
-
-
-_OWN = re.compile(f"min_label_accuracy_({OWN})")
+    """Yield the rules on labels, each with its limit: on those of all checks, and on those of some."""
+    entries = limits.get("min_label_accuracy") or {}
+    for check in sorted(entries, key=lambda one: (one != ALL_ENTRIES, one)):
+        yield _label_accuracy("" if check == ALL_ENTRIES else check), entries[check]
 
 
 def disagrees(result: Result, check: str = "") -> bool:
@@ -155,8 +150,6 @@ rules = (
         finds=FAILING,
     ),
     Rule("max-unexpected-passes", "synthesis", _unexpected_passes, finds=REVIEW),
-    _label_accuracy(),
-    *(_label_accuracy(check) for check in REPORTED),
     Rule(
         "max-not-english",
         "synthesis",

@@ -270,7 +270,7 @@ def _rates(part: Part) -> Iterator[Rate]:
         yield Rate(about, "all labels", every.matched, every.total, rule)
     for check in sort_checks(summary.label_accuracy_by_check):
         agreed = summary.label_accuracy_by_check[check]
-        yield Rate(about, check_title(check), agreed.matched, agreed.total, f"{rule}-{check.replace('_', '-')}")
+        yield Rate(about, check_title(check), agreed.matched, agreed.total, f"{rule}.{check}")
     for tag, group in _large_tags(summary):
         yield Rate("As expected, by tag", Untrusted(tag), group.passed_as_expected, group.cases, "min-pass-rate", tag)
 

@@ -12,7 +12,7 @@ from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from safe_gate.render.formats import LONGEST_MESSAGE, gate_of, judgement_message
 from safe_gate.render.untrusted import problem_message, quote_phrase
-from safe_gate.render.view import ReportView, rule_message, rule_name
+from safe_gate.render.view import ReportView, rule_message
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
@@ -38,7 +38,7 @@ def _issues(view: ReportView) -> Iterator[JsonObject]:
     for rule in report.broken():
         place = Place(report.provenance.inputs[0].path)  # an issue must have one
         key = (*gate, "rule", rule.evaluator, rule.rule, rule.group)
-        yield _issue(f"gate/{rule_name(rule)}", quote_phrase(rule_message(rule)), key, "blocker", place, folder)
+        yield _issue(f"gate/{rule.rule}", quote_phrase(rule_message(rule)), key, "blocker", place, folder)
     for case in view.cases():
         name, result = case.evaluator.name, case.result
         for judged in case.judgements_to_review():

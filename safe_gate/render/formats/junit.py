@@ -18,7 +18,7 @@ from safe_gate.model.results import Judgement, Severity
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
 from safe_gate.render.formats import why_look
 from safe_gate.render.untrusted import LONGEST_REASON, name_in_full, phrase_line, problem_text, quote_phrase, xml
-from safe_gate.render.view import ReportView, filter_sentence, rule_message, rule_name, waiver_phrase
+from safe_gate.render.view import ReportView, filter_sentence, rule_message, waiver_phrase
 
 
 class _Test(NamedTuple):
@@ -75,7 +75,7 @@ def _rule_tests(report: Report) -> Iterator[_Test]:
     """Yield a test for each rule; a recording that is stale for two reasons has two, numbered."""
     seen = Counter[str]()
     for rule in report.rules:
-        name = f"{rule_name(rule)} {rule.evaluator}{f' {name_in_full(rule.group)}' if rule.group else ''}"
+        name = f"{rule.rule} {rule.evaluator}{f' {name_in_full(rule.group)}' if rule.group else ''}"
         seen[name] += 1
         outcome = "skipped" if rule.skipped else "" if rule.passed else "failure"
         words = quote_phrase(rule_message(rule))

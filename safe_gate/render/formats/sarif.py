@@ -29,7 +29,7 @@ from safe_gate.render.untrusted import (
     quote_phrase,
     sarif,
 )
-from safe_gate.render.view import ReportView, filter_sentence, rule_message, rule_name, waiver_phrase
+from safe_gate.render.view import ReportView, filter_sentence, rule_message, waiver_phrase
 
 _MOST = 5_000
 _MOST_BYTES = 9_000_000  # of results; what else there is takes little
@@ -167,9 +167,7 @@ def _location(place: Place, folder: str) -> dict[str, Any]:
 
 def _invocation(view: ReportView, left_out: int) -> dict[str, Any]:
     report = view.report
-    said = [
-        _notification("error", f"{quote_phrase(rule_message(rule))} ({rule_name(rule)})") for rule in report.broken()
-    ]
+    said = [_notification("error", f"{quote_phrase(rule_message(rule))} ({rule.rule})") for rule in report.broken()]
     if left_out:
         words = f"{plural(left_out, 'more result')} left out, least important first; the JSON report has all."
         said = [_notification("warning", words), *said]

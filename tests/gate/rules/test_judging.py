@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from safe_gate.core.setting import ALL_ENTRIES
+from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.evaluators.synthesis.definitions import REPORTED
 from safe_gate.gate.rules import LIMITS
 from safe_gate.settings import settings
@@ -70,9 +72,11 @@ def test_each_rule_compares_value_and_limit_and_says_so(
     assert (outcome["passed"], outcome["message"]) == (passed, message)
 
 
-def test_every_rule_has_an_option_of_its_name_and_every_check_a_rule() -> None:
-    by_check = {f"min_label_accuracy_{check}" for check in REPORTED}
-    assert set(LIMITS) - {setting.name for setting in settings()} == by_check
+def test_every_limit_is_a_setting_and_every_check_has_a_rule() -> None:
+    assert set(LIMITS) <= {setting.name for setting in settings()}
+    limits = dict.fromkeys((ALL_ENTRIES, *REPORTED), 0.5)
+    names = [rule.name for rule, _ in EVALUATORS["synthesis"].gate.own_rules({"min_label_accuracy": limits})]
+    assert names == ["min-label-accuracy", *(f"min-label-accuracy.{check}" for check in sorted(REPORTED))]
 
 
 RUN = ("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "off")

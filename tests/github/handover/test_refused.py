@@ -46,6 +46,8 @@ CHANGED: list[tuple[Change, str]] = [
     (within("tool", version="1 [x](y)"), "report.tool.version"),
     (within("tool", version="1\n"), "report.tool.version"),
     (within("provenance", "policy", min_pass_rate="0"), "min_pass_rate"),
+    (within("provenance", "policy", min_label_accuracy={"all": "0"}), "min_label_accuracy.all"),
+    (within("provenance", "policy", min_label_accuracy={"<img src=x>": 1}), "min_label_accuracy"),
     (within("provenance", "policy", archetypes="x"), 'report.provenance.policy.archetypes: is "x"; expected an object'),
     (within("synthesis", "summary", "label_accuracy", total=1, matched=10**400), "has impossible figures"),
     (passing, "by the report's own figures it is 'fail'"),

@@ -155,7 +155,7 @@ def test_a_limit_on_the_labels_of_an_unknown_check_is_a_problem(safe_gate: SafeG
     cases = shop("one", NONE, expected={CHECK: False})
     assert "did you mean" in run(safe_gate, cases, flags=(*RULES, "--min-label-accuracy", "acme/no-discount=1")).err
     assert run(safe_gate, flags=(*RULES, "--min-label-accuracy", f"{CHECK}=1")).code == 1
-    assert f"min-label-accuracy-{CHECK}" in [one["rule"] for one in report()["rules"] if not one["passed"]]
+    assert f"min-label-accuracy.{CHECK}" in [one["rule"] for one in report()["rules"] if not one["passed"]]
 
 
 def validated(safe_gate: SafeGate, *files: str) -> str:
