@@ -347,3 +347,27 @@ def _width(lines: Sequence[str]) -> int:
 def _shown(line: str) -> str:
     """Return a line roughly as a reader sees it."""
     return markup().sub(lambda found: "&" if found["entity"] else "", _UNSEEN_RUN.sub("", line))
+
+
+def stem(word: str) -> str:
+    """Return a word without the ending of its form.
+
+    >>> [stem(word) for word in ("allergies", "allergy", "vomited", "stopping", "bleed", "bleeding", "500")]
+    ['allergy', 'allergy', 'vomit', 'stop', 'bleed', 'bleed', '500']
+    """
+    word = word.removesuffix("'s")
+    if len(word) < 3 or not word[0].isalpha():
+        return word
+    if word.endswith("ies"):
+        word = word[:-3] + "y"
+    elif word.endswith(("ses", "shes", "ches", "xes", "zes", "sis")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        word = word[:-1]
+    elif form := _INFLECTED.fullmatch(word):
+        word = form[1]
+    word = word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
+    return word.removesuffix("e")
+
+
+_INFLECTED = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")

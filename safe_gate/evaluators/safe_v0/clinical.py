@@ -35,7 +35,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
-from safe_gate.core.text import normalise
+from safe_gate.core.text import normalise, stem
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.evaluators.safe_v0.result import Uncounted, UncountedReason
 
@@ -70,7 +70,6 @@ _ASKING = re.compile(
     rf"\?(?= (?!(?i:{_ANSWERS})\b)[^\W_])"
 )
 _INITIAL, _LONE = re.compile(r"(?<![\w.])\w\.\s?\Z"), re.compile(r"\s*[^\W\d_]\.\s*")
-_INFLECTED = re.compile(r"(?=..?[aeiouy]|[aeiouy])(.{3,})(?:ing|(?<!e)ed)")
 # What makes a number go on before it and after it, and what makes a unit go on: "1-5" or "<5" but not "2x5", "mg/kg".
 _BEFORE_NUMBER = re.compile(r"(?:\d[.,:/\u2014^-]|(?<!\S)\.|[^\W\d_](?<!\d[xX])|[<>\u2264\u2265]\s?)\Z")
 _AFTER_NUMBER, _AFTER_UNIT = re.compile(r"[.,:/\u2014^-]\d"), re.compile(r"/[^\W_]")
@@ -239,7 +238,7 @@ class Note:
         Where none has its words, yield the first place that has its letters, as a part of longer words.
         """
         size, free, found = len(phrase._words), 0, list[int]()
-        for last in self._places.get(_stem(phrase._words[-1]), ()) if size else ():
+        for last in self._places.get(stem(phrase._words[-1]), ()) if size else ():
             start, end = last + 1 - size, last + 1
             if start >= free and self._words[start:last] == phrase._words[:-1]:
                 free = end
@@ -265,7 +264,7 @@ class Note:
     def _places(self) -> Mapping[str, Sequence[int]]:
         places: dict[str, list[int]] = {}
         for place, word in enumerate(self._words):
-            places.setdefault(_stem(word), []).append(place)
+            places.setdefault(stem(word), []).append(place)
         return places
 
     def _partial(self, start: int, end: int) -> Uncounted | None:
@@ -505,27 +504,6 @@ def _comparable(token: re.Match[str]) -> str:
     if token[0] == "?" and _ASKING.match(token.string, token.start()):
         return "?x"
     return re.sub("[,']", "", token[0]) if _THOUSANDS.fullmatch(token[0]) else token[0].lower()
-
-
-def _stem(word: str) -> str:
-    """Return a word without the ending of its form.
-
-    >>> [_stem(word) for word in ("allergies", "allergy", "vomited", "stopping", "bleed", "bleeding", "500")]
-    ['allergy', 'allergy', 'vomit', 'stop', 'bleed', 'bleed', '500']
-    """
-    word = word.removesuffix("'s")
-    if len(word) < 3 or not word[0].isalpha():
-        return word
-    if word.endswith("ies"):
-        word = word[:-3] + "y"
-    elif word.endswith(("ses", "shes", "ches", "xes", "zes", "sis")):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")):
-        word = word[:-1]
-    elif form := _INFLECTED.fullmatch(word):
-        word = form[1]
-    word = word[:-1] if len(word) > 3 and word[-1] == word[-2] else word
-    return word.removesuffix("e")
 
 
 def match_phrases(

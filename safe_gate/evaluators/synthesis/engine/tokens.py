@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cached_property
 from itertools import accumulate, chain, compress, pairwise
 
+from safe_gate.core.text import stem
 from safe_gate.core.text.mapped_text import (
     LONGEST_SENTENCE,
     Cache,
@@ -301,17 +302,6 @@ def first_words(words: Sequence[str], stems: Set[str]) -> list[str]:
 def is_content(word: str) -> bool:
     """Return whether a word says what a sentence is about."""
     return len(word) > 2 and word[0].isalpha() and word not in _STOP
-
-
-def stem(word: str) -> str:
-    """Return a crude stem: one suffix off, doubled consonant undone, final e or y off."""
-    for suffix in ("ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "ly", "er"):
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            word = word[: -len(suffix)]
-            break
-    if len(word) > 3 and word[-1] == word[-2]:
-        word = word[:-1]
-    return word[:-1] if len(word) > 3 and word[-1] in "ey" else word
 
 
 _STEMS = Cache(stem)

@@ -183,7 +183,7 @@ def test_a_full_cache_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(2):
         assert [*few.find(words)] == plenty
         assert placed(read_text(text, spelling)) == read_before
-        assert content_stems(["plums", "pears", "the", "cherries", "lon" * 20]) == {"plum", "pear", "cher", "lon" * 20}
+        assert content_stems(["plums", "the", "cherries", "lon" * 20]) == {"plum", "cherry", "lon" * 20}
 
 
 @pytest.mark.parametrize(
@@ -222,4 +222,4 @@ def test_every_shipped_class_can_be_read_and_is_used() -> None:
 
 
 def test_content_words_are_stems_of_what_a_sentence_is_about() -> None:
-    assert content_stems("I was worrying about my exams because of you".split()) == {"worr", "exam"}
+    assert content_stems("I was worrying about my exams because of you".split()) == {"worry", "exam"}
