@@ -102,7 +102,7 @@ class _Search:
             return
         where = quote_phrase(first_few(self._files, len(self._files)))
         for one in missing:
-            words = f"no case in {where} has this id{suggestion(one, self._seen)}"
+            words = f"no case in {where} has this id{suggestion(one, self._seen, most=3)}"
             yield Problem(Place(one), words, code=Code.UNKNOWN_CASE)
 
 

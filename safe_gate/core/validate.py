@@ -29,6 +29,7 @@ _MOST_FAULTS = 1_000
 
 _MOST_NAMED = 8  # known fields, where another one is given
 
+_CLOSE = 0.75  # as alike as "work" and "wrok"
 _COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes quadratic time
 _Name = Callable[[Any], str]
 """How a message names the value it is about."""
@@ -111,27 +112,33 @@ class Schema:
         return kind(self._schema, format_checker=form)
 
 
-def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True) -> str:
-    """Return " (did you mean X?)" for the known word closest to a misspelt one in any case, or "".
+def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True, most: int = 1) -> str:
+    """Return " (did you mean X?)" for the `most` known words closest to a misspelt one in any case, or "".
 
     In a mapping, keys are compared and values are shown. A word is in quotes if `quoted`.
 
-    >>> suggestion("P04", ["P060", "P004"])
-    ' (did you mean "P004"?)'
+    >>> suggestion("P004", ["P060", "P004#1", "P004#12"])
+    ' (did you mean "P004#1"?)'
     """
     named = known if isinstance(known, Mapping) else {one: one for one in known}
     shown = {key.casefold(): named[key] for key in sorted(named)}
-    for one in _close(word[:_COMPARED].casefold(), tuple(shown)):
-        if len(found := shown[one]) <= _COMPARED:
-            return f" (did you mean {json.dumps(found) if quoted else found}?)"
-    return ""
+    close = _close(word[:_COMPARED].casefold(), tuple(shown), most)
+    found = sorted(shown[one] for one in close if len(shown[one]) <= _COMPARED)
+    names = " or ".join(json.dumps(one) if quoted else one for one in found)
+    return f" (did you mean {names}?)" if found else ""
 
 
 @lru_cache(maxsize=1024)  # each line of a file may have the same fault
-def _close(word: str, known: Sequence[str]) -> Sequence[str]:
+def _close(word: str, known: Sequence[str], most: int) -> Sequence[str]:
     import difflib  # only invalid values need it
 
-    return difflib.get_close_matches(word, known, 1)
+    if samples := [one for one in known if one.startswith(f"{word}#")]:  # of one prompt, which has no id itself
+        return samples[:most]
+    if near := difflib.get_close_matches(word, known, most, _CLOSE):
+        return near
+    letters = sorted(word)  # of short words, those that are cut off or have the same letters: --out, rnu
+    some = [one for one in known if one.startswith(word) or word.startswith(one) or sorted(one) == letters]
+    return difflib.get_close_matches(word, some, most)
 
 
 def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -> Iterator[Fault]:

@@ -375,7 +375,7 @@ def _recording_faults(recordings: Iterable[str], locate: Callable[[str], str]) -
     """Yield a fault for each entry of `recordings` that is a glob, or that names the file of an earlier entry."""
     seen = dict[str, str]()
     for one in recordings:
-        if (first := seen.setdefault(locate(one), one)) != one:
+        if (first := seen.setdefault(posixpath.normpath(locate(one)), one)) != one:
             yield Fault(
                 ("recordings", one), f"names the same file as {quote(first)}; join their sources under one name"
             )
@@ -466,15 +466,28 @@ def _resolve_config_path(path: str, *, config: str, root: FilePath) -> str:
     if not posixpath.isabs(folder):  # a path through the working folder's own name leads into it
         file = root / folder
         folder = display_path(file.normal()) if isinstance(file, CommitPath) else Path(os.path.relpath(file)).as_posix()
-    return posixpath.normpath(posixpath.join(folder, path))
+    return join_path(folder, path)
 
 
 def beside_config(path: str, config: str) -> str:
-    """Return a path from the working folder that starts from the folder of the config file, "" for the default one.
-
-    >>> beside_config("../cases/*.jsonl", "evals/gate/a.json"), beside_config("../../b.json", "evals/a.json")
-    ('evals/cases/*.jsonl', '../b.json')
-    >>> beside_config("./b.json", ""), beside_config("/b.json", "evals/a.json"), beside_config("./c/", "evals/a.json")
-    ('b.json', '/b.json', 'evals/c')
-    """
+    """Return a path from the working folder that starts from the folder of the config file, "" for the default one."""
     return _resolve_config_path(path, config=display_path(HERE / config), root=HERE)
+
+
+def join_path(folder: str, path: str) -> str:
+    """Return a path below a folder; each leading `..` of the path removes a name from the folder.
+
+    >>> join_path("evals/gate", "../cases/*.jsonl"), join_path("evals", "./a.json"), join_path("..", "../b.json")
+    ('evals/cases/*.jsonl', 'evals/a.json', '../../b.json')
+    >>> join_path("evals", "../../c.json"), join_path("", "a.json"), join_path("evals", "/a.json")
+    ('../c.json', 'a.json', '/a.json')
+    >>> join_path("evals", "."), join_path("evals", ".."), join_path("evals", "./reports/")
+    ('evals/', '.', 'evals/reports/')
+    """
+    if not folder or posixpath.isabs(path):
+        return path
+    names = path.split("/")
+    while names and names[0] in (".", ".."):
+        folder = posixpath.normpath(posixpath.join(folder, names.pop(0)))
+    below = "/".join(names)
+    return posixpath.join(folder, below) if folder != "." else below or "."

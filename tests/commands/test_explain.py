@@ -92,12 +92,9 @@ def test_ids_of_all_files_are_explained_and_an_id_that_no_case_has_names_near_on
     assert (ran.code, ran.err) == (0, "")
     assert [one.partition(" ")[0] for one in heads(ran)] == ["lost", "good", "row#1", "chat@3"]
     write_cases(Path("c.jsonl"), turn("row-1#1"), turn("row-1#2"), turn("other"))
-    ran = safe_gate("explain", "lost", "other", "othr", "--cases", "c.jsonl")
-    refused(
-        ran,
-        'lost: no case in "c.jsonl" has this id\n',
-        'othr: no case in "c.jsonl" has this id (did you mean "other"?)',
-    )
+    ran = safe_gate("explain", "row-1", "other", "othr", "--cases", "c.jsonl")
+    near = 'row-1: no case in "c.jsonl" has this id (did you mean "row-1#1" or "row-1#2"?)\n'
+    refused(ran, near, 'othr: no case in "c.jsonl" has this id (did you mean "other"?)')
     assert [one.partition(" ")[0] for one in heads(ran)] == ["other"]
     ran = safe_gate("explain", "OTHER", "--cases", "c.jsonl", "d.jsonl", "--json")
     refused(ran, 'OTHER: no case in "c.jsonl", "d.jsonl" has this id (did you mean "other"?)')

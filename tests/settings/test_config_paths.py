@@ -5,7 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from safe_gate.inputs.checked import join_path
 from tests.support.cases import BAD, Patch, Ran, SafeGate, bare_case, refused, report, safe_case, turn, write_cases
 from tests.support.git import commit_here
 from tests.support.github import InActions
@@ -186,3 +189,15 @@ def test_recordings_lock_and_waivers_lie_beside_the_config_wherever_the_gate_run
         assert codes == [1, 0]
     configure(**settings | {"recordings": {"a.jsonl": ["*.md"]}})
     refused(there("lock"), "safe-gate.config.json:1: recordings.a.jsonl[0]: ", '*.md" matches no file')
+
+
+NAMES = st.sampled_from([".", "..", "a", "b", "*"])
+
+
+@given(st.lists(st.sampled_from(["..", "x", "y"]), min_size=1, max_size=3), st.lists(NAMES, min_size=1, max_size=4))
+def test_a_path_below_a_folder_leads_where_a_shell_there_would(folder: list[str], names: list[str]) -> None:
+    import posixpath
+
+    start, path = "/".join(folder), "/".join(names)
+    assert posixpath.normpath(join_path(start, path)) == posixpath.normpath(posixpath.join(start, path))
+    assert join_path(start, f"/{path}") == f"/{path}"
