@@ -134,7 +134,8 @@ def _weakened(
 ) -> Weakened:
     """Return how the gate got weaker between two commits; of a report this is unknown. `cases` are as in `terms_of`."""
     if old.report or new.report:
-        if run.options.on_weakened == "fail" and "on_weakened" in snapshots.effects.given:
+        is_asked = not (old.report and new.report) or "on_weakened" in snapshots.effects.given
+        if run.options.on_weakened == "fail" and is_asked:
             words = "needs a commit on both sides: a report does not have what cases ask for; set warn here"
             raise CannotJudge.at("on-weakened", words, Code.INVALID_SETTING)
         return Weakened(None, on_weakened="warn", findings=())

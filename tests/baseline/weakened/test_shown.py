@@ -221,6 +221,9 @@ def test_compare_shows_a_weakened_gate_and_fails_where_asked(safe_gate: SafeGate
         ran = safe_gate(*of_report, "--json")
         assert (ran.code, json.loads(ran.out)["weakened"]["against"]) == (0, None)
         refused(safe_gate(*of_report, "--on-weakened", "fail"), "on-weakened: needs a commit on both sides")
+    configure(CONFIG | {"on-weakened": "fail", "protect": []})
+    refused(safe_gate("compare", "reports/safe-gate.json", "."), "on-weakened: needs a commit on both sides")
+    assert safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json").code == 0
 
 
 def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> None:
