@@ -103,9 +103,10 @@ _IF_MISSING = "record it, or correct its name in the config file"
 def as_they_are(
     sources: Mapping[str, Sources], model: str = "", at: str = "", if_missing: str = _IF_MISSING
 ) -> dict[str, Locked]:
-    """Return recordings as they are, each with its sources, by their paths as `spelled`; a missing one has no SHA-256.
+    """Return recordings as they are, each with its sources, by their paths as `spelled`.
 
-    Raises CannotJudge for a file that cannot be read; `if_missing` says what to do if a recording is not there.
+    A missing source has no SHA-256. Raises CannotJudge for a file that cannot be read; `if_missing` says what to do if
+    a recording is not there.
     """
     digest, found = cache(disk.sha256), dict[str, Locked]()  # several recordings may have one source
     for recording, one in sources.items():
