@@ -209,7 +209,7 @@ class Gain:
 
 
 def split_cases(cases: Sequence[Case]) -> list[list[Case]]:
-    """Return the cases in up to five parts, each left out once; those of a reply or a conversation are in one."""
+    """Return the cases in up to five parts, each left out once; a conversation's are in one, and others by reply."""
     names = [case.talk.id if case.talk else _reply(case) for case in cases]
     keys = [int(sha256(name.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for name in names]
     return [[case for case, key in zip(cases, keys, strict=True) if key == part] for part in sorted(set(keys))]
@@ -230,8 +230,8 @@ def measure_gains(
     seen: dict[str, set[tuple[str, bool | None, bool, bool]]] = {check: set() for check in checks}
     parts = split_cases(cases)
     for part in parts if len(parts) > 1 else ():
-        left_out = {case.id for case in part}
-        tomorrow = taught([case for case in cases if case.id not in left_out])
+        left_out = {_reply(case) for case in part}  # a conversation of another part may have a copy
+        tomorrow = taught([case for case in cases if _reply(case) not in left_out])
         for case in part:
             before, after = score_case(case, today).checks, score_case(case, tomorrow).checks
             for check in before.keys() & case.expected.keys() & seen.keys():

@@ -130,6 +130,17 @@ def test_what_cannot_be_learned_from_is_refused(safe_gate: SafeGate, case: Any, 
     refused(safe_gate(*TRAIN, *arguments), mention)
 
 
+def test_a_reply_teaches_nothing_about_its_copies_in_conversations(safe_gate: SafeGate) -> None:
+    win = "Your parcel lands before the weekend"
+    own = {"expected": {CHECK: False}, "marks": {"guarantee": [win]}}
+    said = [{"role": "user", "content": "Where is it?"}, {"role": "assistant", "content": f"{win}."}]
+    copies = [{"id": f"c{n}", "messages": said, "checks": [CHECK], **own} for n in range(20)]
+    write_cases(Path("c.jsonl"), *copies, *(one for one in marked() if one["id"].startswith("plain")))
+    out = safe_gate(*TRAIN).out
+    (gained,) = (line for line in out.splitlines() if CHECK in line)
+    assert "│ +0.0 │     0 │      0 │" in gained
+
+
 def test_copies_are_left_out_together() -> None:
     replies = ((f"{n}", f"Reply {n // 2}") for n in range(48))
     cases = [Case(id_, id_, reply, (CHECK,), {CHECK: True}, (), Place("c")) for id_, reply in replies]
