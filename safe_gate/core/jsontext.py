@@ -42,6 +42,10 @@ class JsonError(ValueError):
         self.text_free = text_free or message
 
 
+class BrokenJsonError(JsonError):
+    """The text does not follow the grammar of JSON, such as one that breaks off."""
+
+
 class TooManyValuesError(JsonError):
     """The text holds more values than it may."""
 
@@ -120,7 +124,7 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
         hidden = "a character is not expected here"
     line_end = text.rfind("\n", 0, position)
     column = f", at column {position - line_end}"
-    return JsonError(what + column, text.count("\n", 0, position) + 1, (hidden or what) + column)
+    return BrokenJsonError(what + column, text.count("\n", 0, position) + 1, (hidden or what) + column)
 
 
 def value_at(value: Any, *path: str | int) -> Any:

@@ -108,5 +108,7 @@ def test_a_key_that_is_there_twice_is_an_error(safe_gate: SafeGate, shape: str) 
     assert said in refusal(safe_gate, "in.json")
     if shape == "lines":
         assert [case["id"] for case in imported(safe_gate, "in.json", "--skip-invalid")] == ["a", "c"]
+        Path("last.json").write_text("\n".join(lines[:2]), "utf-8")  # a file that breaks off has no such key
+        assert [case["id"] for case in imported(safe_gate, "last.json", "--skip-invalid")] == ["a"]
     else:
         assert said in refusal(safe_gate, "in.json", "--skip-invalid"), "a document is valid or not as a whole"

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.addons.scale import parquet
 from safe_gate.core.figures import plural
-from safe_gate.core.jsontext import MAX_VALUES, JsonError, item_lines, parse, repeated, value_at
+from safe_gate.core.jsontext import MAX_VALUES, BrokenJsonError, JsonError, item_lines, parse, repeated, value_at
 from safe_gate.inputs import disk
 from safe_gate.model.problems import Place
 
@@ -221,7 +221,7 @@ def _read_lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[R
             yield from _items_of(Record(number, parse_json(line.decode("utf-8"))), "", paths, is_row)
         except (UnicodeDecodeError, JsonError) as error:
             words = _not_utf8(error) if isinstance(error, UnicodeDecodeError) else _not_json(error)
-            if not line.endswith(b"\n"):
+            if isinstance(error, UnicodeDecodeError | BrokenJsonError) and not line.endswith(b"\n"):  # it breaks off
                 raise NotReadable(words, number) from None
             yield RefusedRecord(words, Record(number, None))
 
