@@ -64,7 +64,8 @@ def _verify(path: str, effects: Effects) -> int:
     changed, gone = changed_and_gone(report)
     again = None if changed or gone else _recomputed(path, report, effects)
     made = stored.digests(again) if again else None
-    is_same = again is None or report_json(_as_of(report, again)) == content
+    given = report_json(_as_of(report, again)) if again else content
+    unlike = [name for name in {**content, **given} if content.get(name, ...) != given.get(name, ...)]
     if contents != recorded:
         code, reason = 1, "its digests do not match its contents"
     elif changed:
@@ -72,8 +73,10 @@ def _verify(path: str, effects: Effects) -> int:
     elif gone:
         where = "verify it in the folder where it was made, with the files it names"
         code, reason = 3, f"{plural(len(gone), 'file')} cannot be read; {where}"
-    elif not is_same or made != recorded:
+    elif again and (unlike or made != recorded):
         code, reason = 1, "its files produce a different report"
+        if made == recorded:  # what has no digest, such as a sum
+            reason += f", with other values in {enumerated(unlike)}"
     else:
         code, reason = 0, plural(len(_files(report)), "file gives the same report", "files give the same report")
         if kept := _of_an_earlier_state(report):

@@ -162,7 +162,7 @@ def test_a_file_whose_name_is_a_glob_is_read_alone_and_none_may_be_left_out(safe
     del report["provenance"]["inputs"][1]
     ran = safe_gate("verify", write(report))
     assert ran.code == 1
-    assert "DOES NOT HOLD (its files produce a different report)" in ran.out
+    assert "DOES NOT HOLD (its files produce a different report, with other values in provenance)" in ran.out
 
 
 def test_a_digest_that_does_not_hold_is_shown_beside_the_recorded_one(safe_gate: SafeGate, made: Any) -> None:
@@ -172,6 +172,13 @@ def test_a_digest_that_does_not_hold_is_shown_beside_the_recorded_one(safe_gate:
     kept, recomputed = (safe_gate("verify", write(report)).out for report in (made, signed(made)))
     for out, row in ((kept, (was, f"gives {forged}", "holds")), (recomputed, (forged, "holds", f"gives {was}"))):
         assert re.search(r"│ results +│ {} +│ {} +│ {} +│".format(*row), out)
+
+
+def test_a_part_without_a_digest_that_differs_is_named(safe_gate: SafeGate, made: Any) -> None:
+    made["safe_v0"]["summary"]["total_cases"] += 1
+    ran = safe_gate("verify", write(made))
+    assert (ran.code, ran.out.count("│ holds ")) == (1, 2 * len(digests()))
+    assert ran.out.endswith("DOES NOT HOLD (its files produce a different report, with other values in safe_v0)\n")
 
 
 def test_waivers_and_packs_are_among_the_files(safe_gate: SafeGate) -> None:
