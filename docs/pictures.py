@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,15 +16,12 @@ from xml.sax.saxutils import escape
 
 FOLDER = Path(__file__).parent
 GALLERY, TERMINAL = FOLDER / "gallery.md", FOLDER / "terminal.svg"
-HEAD, BASE = "1" * 40, "2" * 40
+DATE = "1767225600"  # of the commit and of the runs: 2026-01-01
 REPOSITORY = {"id": 1, "full_name": "org/safe-gate", "default_branch": "main"}
-EVENT = {
-    "pull_request": {"number": 7, "head": {"sha": HEAD, "repo": REPOSITORY}, "base": {"sha": BASE, "repo": REPOSITORY}},
-    "repository": REPOSITORY,
-}
 GOLDEN, BATCH = "examples/clinical/golden_set.json", "examples/clinical/I25_batch_1.json"
-TURNS, WORSE_TURNS = "examples/empathy.jsonl", "examples/regressed/empathy.jsonl"
-WORSE = "examples/regressed/golden_set.outputs.jsonl"
+TURNS = "examples/empathy.jsonl"
+WORSENED = {"empathy.jsonl": TURNS, "golden_set.outputs.jsonl": "examples/clinical/golden_set.outputs.jsonl"}
+"""What each file of examples/regressed is a worse version of."""
 
 
 @contextmanager
@@ -44,29 +42,41 @@ def _run(folder: Path, *arguments: str, **environ: str) -> str:
 def gallery() -> str:
     """Return the page with a comment that passes, one that fails, and one on a regression."""
     with _examples() as folder:
-        (folder / "event.json").write_text(json.dumps(EVENT), "utf-8")
-        _run(folder, "--safe-batch", GOLDEN, "--synthesis-cases", TURNS)
-        (folder / "reports").rename(folder / "before")
-        guards = ("--baseline", "before/safe-gate.json", "--max-regressions", "0")
-        shown = {
-            "Passed": ("--safe-batch", GOLDEN, "--synthesis-cases", TURNS),
-            "Failed": ("--safe-batch", BATCH),
-            "Regressed": ("--safe-batch", GOLDEN, "--safe-outputs", WORSE, "--synthesis-cases", WORSE_TURNS, *guards),
-        }
-        page = "# Gallery\n\nComments on pull requests, made from `examples/` by `make docs`.\n"
-        for title, arguments in shown.items():
-            page += f"\n## {title}\n\n{_comment(folder, arguments)}"
-    return page
+        head = {"sha": _commit(folder), "repo": REPOSITORY}
+        event = {"pull_request": {"number": 7, "head": head, "base": head}, "repository": REPOSITORY}
+        (folder / "event.json").write_text(json.dumps(event), "utf-8")
+        both = ("--safe-batch", GOLDEN, "--synthesis-cases", TURNS)
+        shown = {"Passed": _comment(folder, both), "Failed": _comment(folder, ("--safe-batch", BATCH))}
+        for worse in Path(folder, "examples/regressed").iterdir():
+            worse.replace(folder / WORSENED[worse.name])
+        shown["Regressed"] = _comment(folder, (*both, "--baseline", "base", "--max-regressions", "0"))
+    page = "# Gallery\n\nComments on pull requests, made from `examples/` by `make docs`.\n"
+    return page + "".join(f"\n## {title}\n\n{comment}" for title, comment in shown.items())
+
+
+def _commit(folder: Path) -> str:
+    """Commit all files of a folder. The same files have the same id, which is returned."""
+    who = {f"GIT_{one}_{what}": "gate@example.com" for one in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
+    when = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), f"{DATE} +0000")
+    for command in ("init --quiet", "add examples", "commit --quiet --message=main", "rev-parse HEAD"):
+        ran = subprocess.run(
+            [shutil.which("git") or "git", *command.split()],
+            cwd=folder,
+            env={**os.environ, **who, **when},
+            check=True,
+            stdout=subprocess.PIPE,
+        )
+    return ran.stdout.decode().strip()
 
 
 def _comment(folder: Path, arguments: tuple[str, ...]) -> str:
     """Return the comment that a run would write, without its last line, which changes with every rule."""
     event = {"EVENT_NAME": "pull_request", "EVENT_PATH": str(folder / "event.json"), "WORKFLOW": "evals", "JOB": "gate"}
     place = {"REPOSITORY": "org/safe-gate", "SERVER_URL": "https://github.com"}
-    environ = {f"GITHUB_{name}": value for name, value in (event | place).items()}
+    environ = {f"GITHUB_{name}": value for name, value in (event | place).items()} | {"SOURCE_DATE_EPOCH": DATE}
     printed = _run(folder, "--dry-run", "--quiet", *arguments, **environ)
     comment = printed.partition("--- the comment, ")[2].partition("\n")[2].partition("<sub>safe-gate ")[0]
-    return comment.replace(f"/blob/{HEAD}/", "/blob/main/").rstrip() + "\n"
+    return re.sub("/blob/[0-9a-f]{40}/", "/blob/main/", comment).rstrip() + "\n"
 
 
 def terminal() -> str:
