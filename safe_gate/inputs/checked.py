@@ -362,7 +362,7 @@ def read_config(path: str, *, root: FilePath = HERE, is_checked: bool = True) ->
     text = disk.read_text(root / named, name, disk.WRITTEN_BY_HAND)
     content = disk.parse_json(text, name, comments=True)
     bare = blank_comments(text)
-    faults = [*load_schema("config").faults(content)] if is_checked else []
+    faults = [_config_fault(fault) for fault in load_schema("config").faults(content)] if is_checked else []
     locate = partial(_resolve_config_path, config=name, root=root)
     if is_checked and root == HERE and not faults:  # no change can correct a commit
         faults += _recording_faults(content.get("recordings", ()), locate)
@@ -458,6 +458,13 @@ def _misplaced_configs(root: FilePath) -> Iterator[Problem]:
             if "json" in name.lower():
                 advice = "rename it, remove it, or name it by the setting config"
             yield Problem(Place(name), f"{words}; {advice}", code=Code.INVALID_SETTING)
+
+
+def _config_fault(fault: Fault) -> Fault:
+    """Return a config's fault, that of a setting which no config may have with the flag or variable for it."""
+    outside = {name: (*one.flags_of("run"), *one.env)[0] for one in settings() if not one.key for name in one.names}
+    place = outside.get(str(fault.path[0]).replace("_", "-")) if len(fault.path) == 1 else None
+    return Fault(fault.path, f"cannot be set in the config file; use {place}") if place else fault
 
 
 def _resolve_config_path(path: str, *, config: str, root: FilePath) -> str:

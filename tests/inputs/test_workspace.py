@@ -131,7 +131,7 @@ def test_what_is_inside_of_the_workspace_or_named_outside_of_it_is_read(safe_gat
 def test_a_config_file_cannot_follow_links(safe_gate: SafeGate, workspace: Path, monkeypatch: Patch) -> None:
     Path("c.jsonl").symlink_to("../../elsewhere/c.jsonl")
     Path("safe.config.json").write_text('{"allow": ["outside-links"]}', "utf-8")
-    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), "allow: is not a known field")
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), "allow: cannot be set in the config file; use --allow")
     Path("safe.config.json").unlink()
     monkeypatch.setenv("SAFE_GATE_ALLOW", "outside-links")
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0

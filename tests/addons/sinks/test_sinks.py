@@ -25,7 +25,7 @@ from tests.support.receivers import Receiver
 def test_a_config_file_cannot_set_a_sink(safe_gate: SafeGate, name: str, value: Any) -> None:
     write_json("safe.config.json", {name: value})
     ran = run(safe_gate, code=3)
-    assert f"safe.config.json:1: {name}: is not a known field" in ran.err
+    assert f"safe.config.json:1: {name}: cannot be set in the config file; use " in ran.err
     assert not Path("events.jsonl").exists()
 
 
@@ -58,7 +58,7 @@ def test_an_invalid_or_unsafe_address_is_not_quoted(safe_gate: SafeGate, kind: s
 
 def test_a_secret_on_the_command_line_is_not_quoted(safe_gate: SafeGate) -> None:
     ran = run(safe_gate, "--sink-secret", SECRET, code=3)
-    assert "unrecognized arguments: --sink-secret (did you mean --sinks?); see" in ran.err
+    assert "unrecognized arguments: --sink-secret; see" in ran.err
     assert SECRET not in ran.log
     ran = run(safe_gate, "--sink", f"https://example.com{PATH}", code=3)
     assert "--sink (did you mean --sinks?)" in ran.err

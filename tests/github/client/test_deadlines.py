@@ -106,4 +106,4 @@ def test_a_deadline_is_a_number_of_seconds_and_cannot_come_with_the_change(safe_
     for entry in ("publish", "fetch", "sinks"):
         refused(safe_gate("doctor", "--timeouts", f"{entry}={value}"), "expected a number above 0 and below 86400")
     Path("safe.config.json").write_text('{"timeouts": {"publish": 1}}', "utf-8")
-    refused(safe_gate("doctor"), "timeouts: is not a known field")
+    refused(safe_gate("doctor"), "timeouts: cannot be set in the config file; use --timeouts")
