@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safe_gate.baseline.comparison import BaselineRun
-from safe_gate.baseline.source import Baseline, RunSides
+from safe_gate.baseline.source import Baseline, RunSides, as_commit
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import weakening
 from safe_gate.inputs import checked, disk, globs
@@ -169,8 +169,7 @@ def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> 
     If it `is_needed`, the event's base commit is read where the run is compared with no commit. One that is unknown or
     cannot be read gets a warning, or raises CannotJudge if stale recordings break the run.
     """
-    is_commit = compared is not None and compared.report is None
-    base = run.base or (compared if is_commit else None)
+    base = run.base or as_commit(compared)
     try:
         if base is None and is_needed and run.effects.context.in_actions:
             base = run.snapshots.open("base")

@@ -125,6 +125,11 @@ def opened_baseline(
             yield _commit(spec, _Sources(context, connect, options.github_token), effects.folder, Path(kept))
 
 
+def as_commit(base: Baseline | None) -> Baseline | None:
+    """Return a baseline that is a commit, and None for a report, which has no files, or without a baseline."""
+    return base if base and base.report is None else None
+
+
 def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
     """Return a commit as the baseline, whose files are read when they are asked for. Raises CannotJudge."""
     ref, why = _base_commit(sources) if spec == "base" else (spec, "")
@@ -135,12 +140,12 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
         try:
             return sources.ask(question)
         except Missing as missing:
-            words = f"is commit {ref}, which cannot be read ({missing}); {_advice(sources.context)}"
+            advice = _advice(sources.context)
+            words = f"is commit {ref}, which cannot be read ({missing}); {advice}"
             if ref == "HEAD":
                 words = f"names no commit ({missing}); check out a repository with one into the working folder"
             elif spec not in ("base", "HEAD"):
-                words = f"is neither a .json file nor a readable commit ({missing}); {_advice(sources.context)}"
-                words = f"{words}, or correct the name"
+                words = f"is neither a .json file nor a readable commit ({missing}); {advice}, or correct the name"
             raise unavailable(spec, words) from None
 
     def read(file: Entry, into: BinaryIO, most: int) -> None:

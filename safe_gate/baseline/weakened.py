@@ -20,6 +20,7 @@ from safe_gate.baseline.source import (
     Baseline,
     RunSides,
     Snapshots,
+    as_commit,
     base_commit,
     is_needed_by_base,
     path_in_commit,
@@ -40,12 +41,8 @@ from safe_gate.settings import CONFIG_FILES
 
 def is_checked(compared: Baseline | None, run: RunSides) -> bool:
     """Return whether a run is to find where the gate is weaker than before."""
-    has_base = run.base or _is_commit(compared) or (run.options.baseline and run.effects.context.subject.base_sha)
+    has_base = run.base or as_commit(compared) or (run.options.baseline and run.effects.context.subject.base_sha)
     return bool(has_base) or run.breaks_on_weakened
-
-
-def _is_commit(compared: Baseline | None) -> bool:
-    return compared is not None and compared.report is None
 
 
 def find_weakened(compared: Baseline | None, past: BaselineRun | None, cases: Cases, run: RunSides) -> Weakened:
@@ -230,13 +227,13 @@ def _bases(compared: Baseline | None, run: RunSides) -> Iterator[Callable[[], Ba
 
     The event's base commit comes first, because a change's own config file may name the baseline.
     """
-    has_base = bool(run.effects.context.subject.base_sha)
+    has_base, commit = bool(run.effects.context.subject.base_sha), as_commit(compared)
     if run.base:
         yield lambda: run.base
-    elif _is_commit(compared) and (run.options.baseline == "base" or not has_base):
-        yield lambda: compared
+    elif commit and (run.options.baseline == "base" or not has_base):
+        yield lambda: commit
     else:
         if run.breaks_on_weakened or has_base:
             yield partial(base_commit, "on-weakened", WARN_HERE, run.snapshots)
-        if _is_commit(compared):
-            yield lambda: compared
+        if commit:
+            yield lambda: commit
