@@ -228,16 +228,16 @@ def measure_gains(
     `today` are the rules without learned ones; `taught` returns the rules that some cases teach.
     """
     seen: dict[str, set[tuple[str, bool | None, bool, bool]]] = {check: set() for check in checks}
-    parts = split_cases(cases)
+    parts, replies = split_cases(cases), {case.assistant: _reply(case) for case in cases}
     for part in parts if len(parts) > 1 else ():
-        left_out = {_reply(case) for case in part}  # a conversation of another part may have a copy
-        tomorrow = taught([case for case in cases if _reply(case) not in left_out])
+        left_out = {replies[case.assistant] for case in part}  # a conversation of another part may have a copy
+        tomorrow = taught([case for case in cases if replies[case.assistant] not in left_out])
         for case in part:
             before, after = score_case(case, today).checks, score_case(case, tomorrow).checks
             for check in before.keys() & case.expected.keys() & seen.keys():
                 label = case.expected[check]
                 agrees = before[check].agreement(label).match, after[check].agreement(label).match
-                seen[check].add((_reply(case), label, *agrees))
+                seen[check].add((replies[case.assistant], label, *agrees))
     pairs = {check: [(old, new) for *_, old, new in found] for check, found in seen.items()}
     return tuple(
         Gain(check, len(found), sum(old for old, _ in found), found.count((False, True)), found.count((True, False)))
