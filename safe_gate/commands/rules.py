@@ -99,9 +99,8 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
         effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
     else:
         effects.out("Nothing is written without --out FOLDER." if names else "Nothing is written: no rule is learned.")
-    for path in sorted({*Path(out).glob("team-learned-*.json")} - {*paths}) if out else ():
-        if not _may_replace(path):
-            continue
+    earlier = {*Path(out).glob("team-learned-*.json")} - {*paths} if out else set[Path]()
+    for path in sorted(filter(_may_replace, earlier)):
         effects.out(f"Not learned this time: {console.path_text(path.as_posix())}; delete it unless you need it.")
 
 

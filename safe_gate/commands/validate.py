@@ -80,6 +80,7 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
             options = _settings(call, by_kind.get("config", []))
         except CannotJudge as error:
             found += error.problems
+    unread_names = {disk.display_path(Path(path)) for path in unread}
     for evaluator in EVALUATORS.values():
         form, rules = evaluator.input, evaluator.rule_files
         if form.cases:
@@ -89,7 +90,7 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
         cases, packs = by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []
         if cases or packs:
             count, problems = _fit(options, evaluator, cases, [*packs, *unread])  # an unread file may be a pack
-            found += (one for one in problems if one.place.path not in map(disk.display_path, map(Path, unread)))
+            found += (one for one in problems if one.place.path not in unread_names)
             yield {"case": count, _NOUNS["rule-pack"]: len(packs)}
     found += [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
     yield {_NOUNS.get(kind, kind): len(some) for kind, some in by_kind.items()}

@@ -373,11 +373,12 @@ def pack_facts(own: Sequence[OwnFile]) -> dict[str, PackFact]:
     facts: dict[str, PackFact] = {}
     for pack in packs:
         there = set[str]() if pack["pack"] in _shipped_names() else counted[pack.get("group", "")]
+        classes = word_classes() | pack.get("classes", {}) if there else {}
         facts.update(_definition_facts(pack) if "defines" in pack else ())
         around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
         for rule in pack["rules"]:
             said = {key: value for key, value in rule.items() if key not in ("why", "miss")}  # `hit`: see `Vocabulary`
-            spans = there and _may_span_clauses(rule, word_classes() | pack.get("classes", {}))
+            spans = there and _may_span_clauses(rule, classes)
             digest, loosened = digest_of({**around, "rule": said}), lets_pass[pack["group"]]
             facts[rule["id"]] = PackFact(digest, loosened, there, there if spans else frozenset())
     return facts
