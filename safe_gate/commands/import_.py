@@ -141,6 +141,8 @@ def _check_target(arguments: Mapping[str, Any]) -> None:
         raise CannotJudge.at("command line", "names no file to write; set --out, or --update", Code.USAGE)
     if disk.is_any_of(path, globs.expand_on_disk(arguments["sources"])[0]):
         raise CannotJudge.at(flag, f"names {path}, which is imported; name another file", Code.USAGE)
+    if Path(path).is_dir():
+        raise CannotJudge.at(flag, f"names {path}, which is a folder; name a file to write in it", Code.USAGE)
     if not update and not arguments["force"] and disk.has_content(Path(path)):
         words = f"names {path}, which exists; set --force to replace it with all its labels"
         words += ", --update to replace only its replies, or name another file"

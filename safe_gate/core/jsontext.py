@@ -116,7 +116,8 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     elif "escape" in error.msg:
         what = "a backslash starts no valid JSON escape (write a backslash itself as \\\\)"
     elif error.msg.startswith("Extra data"):
-        what = "there is more text after the value"
+        is_lines = rest.startswith("{") and before.endswith("}") and "\n" in text[len(before) : position]
+        what = "there is more text after the value" + is_lines * ", as in a file of JSON Lines"
     elif rest.startswith("'"):
         what = "there is a single quote where JSON needs double quotes"
     else:

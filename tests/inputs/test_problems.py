@@ -167,6 +167,11 @@ INVALID = [
     ),
     ("c.json", '{"a": "C:\\evals"}', ":1: is not valid JSON: a backslash starts no valid JSON escape"),
     ("c.json", '{"a": 1} 2', ":1: is not valid JSON: there is more text after the value, at column 10"),
+    (
+        "c.json",
+        '{"a": 1}\n{"a": 2}\n',
+        ":2: is not valid JSON: there is more text after the value, as in a file of JSON Lines",
+    ),
     ("c.json", '{"a": 1}\u00a0', ":1: is not valid JSON: there is more text after the value, at column 9"),
     ("c.json", '{"a": 1\n', ":1: is not valid JSON: it breaks off, at column 8"),
     ("c.json", "", ":1: is not valid JSON: it is empty"),

@@ -41,6 +41,8 @@ def test_import_replaces_a_file_that_is_not_empty_only_with_a_flag(safe_gate: Sa
     assert "--out: names cases.jsonl, which exists; set --force to replace it with all its labels" in ran.err
     assert safe_gate("import", "in.jsonl", "--out", out, "--force").code == 0
     assert "expected" not in out.read_text("utf-8")
+    Path("folder").mkdir()
+    refused(safe_gate("import", "in.jsonl", "--out", "folder"), "--out: names folder, which is a folder; name a file")
 
 
 ROW = {"prompt": ASK, "response": REPLY}
