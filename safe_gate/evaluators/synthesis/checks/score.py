@@ -247,6 +247,9 @@ _REQUESTS = frozenset((word, who) for word in ("can", "could", "may", "will", "w
 _VOWS = "promise promises promised guarantee guarantees guaranteed bet bets swear swears assure assures assured"
 _NO_REMARK = frozenset(f"? please not need want owe hate ai model {_VOWS} trust trusts trusted".split())
 _SHORT_REMARK = 15  # words
+_ACTS = frozenset({("i", "am"), ("i", "will"), ("i", "would"), ("we", "will"), ("with", "me")})
+_NO_ACT = _NO_REMARK - {"?"} | {"sorry", "prefer", "never"}
+_LONGEST_ACT = 30  # words
 _PERSONS = _ADDRESS | _SPEAKER | _OTHERS | {"we", "us", "our", "yours", "theirs"}
 
 
@@ -260,7 +263,8 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
       sentences point back, with "it", "that" or "she".
     - `addresses`: a sentence with a shared word says "you" or asks.
     - `personal`: it is a short remark from one person to another, with "I" and "you" in one sentence ("I'll drive you
-      home."), or on somebody whom only the message names, with "he", "she" or "they".
+      home."), or on somebody whom only the message names, with "he", "she" or "they". In up to thirty words it is one
+      on what the speaker does or would do ("I'm on my way.").
     """
     acknowledging, following = hits.sentences("acknowledgment"), hits.sentences("follow_up")
     sentences, staying = turn.spoken, acknowledging | following
@@ -277,9 +281,20 @@ def find_ties(hits: CountedHits, turn: Turn) -> Ties:
         shared=sorted(first_words(turn.read("assistant").words, set[str]().union(*touched.values()))),
         dwells=bool(dwelling) or (bool(acknowledging) and is_only_sympathy) or 4 * pointing >= 3 * len(spoken) > 0,
         addresses=any("?" in sentences[n] or _addresses(sentences[n]) for n in touched),
-        personal=sum(map(_length, sentences)) <= _SHORT_REMARK
-        and (any(map(_is_personal, sentences)) or _speaks_of_them(sentences, turn.read("user").words)),
+        personal=_is_remark(sentences, turn.read("user").words),
     )
+
+
+def _is_remark(sentences: Sequence[Sequence[str]], asked: Sequence[str]) -> bool:
+    length = sum(map(_length, sentences))
+    if length <= _SHORT_REMARK and (any(map(_is_personal, sentences)) or _speaks_of_them(sentences, asked)):
+        return True
+    return length <= _LONGEST_ACT and any(map(_is_act, sentences))
+
+
+def _is_act(words: Sequence[str]) -> bool:
+    """Return whether a sentence is on what "I" do or would do, or what somebody is to do along."""
+    return not _ACTS.isdisjoint(pairwise(words)) and _NO_ACT.isdisjoint(words)
 
 
 def _is_personal(words: Sequence[str]) -> bool:
