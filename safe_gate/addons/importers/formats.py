@@ -243,12 +243,12 @@ def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
 
 
 def _prepare_batch(record: Record, seen: Seen) -> None:
-    """Note the request, or that an id has a response."""
-    id_ = id_text(record.value.get("custom_id"))
-    if "body" in record.value:
-        seen.setdefault(id_, record)
-    else:
+    """Note what is asked under an id, whether differently too, or that it has a response. A retry asks the same."""
+    id_, body = id_text(record.value.get("custom_id")), record.value.get("body")
+    if "body" not in record.value:
         seen[id_, "answered"] = True
+    elif seen.setdefault(id_, body) != body:
+        seen[id_, "unlike"] = True
 
 
 def _read_batch(record: Record, seen: Seen) -> Iterator[Sample]:
@@ -256,21 +256,20 @@ def _read_batch(record: Record, seen: Seen) -> Iterator[Sample]:
     value = record.value
     if not (id_ := id_text(value.get("custom_id"))):
         raise RefusedRecord("has no custom_id")
-    request: Record | None = seen.get(id_)
+    if (id_, "unlike") in seen:
+        words = "has a custom_id of requests that differ; give each its own, or import each batch by itself"
+        raise RefusedRecord(words, is_sample="body" not in value)
     if "body" in value:
         if (id_, "answered") not in seen:
             raise RefusedRecord("has no response in these files; name the file of responses too", is_sample=False)
-        if record is not request:
-            words = "has the custom_id of an earlier request; give each its own, or import each batch by itself"
-            raise RefusedRecord(words, is_sample=False)
         return
     response = value.get("response")
     if not isinstance(response, dict) or response.get("status_code") != 200:
         why = f"status {response.get('status_code')}" if isinstance(response, dict) else "no response"
         raise RefusedRecord(f"is an error: {why}")
-    if request is None:
+    if id_ not in seen:
         raise RefusedRecord("answers no request of these files; name the file of requests too")
-    body = request.value["body"] if isinstance(request.value["body"], dict) else {}
+    body = seen[id_] if isinstance(seen[id_], dict) else {}
     name = next((name for name in ("messages", "input", "prompt") if name in body), "")
     asked = read_side(body.get(name), "user")
     if find_reply(asked):

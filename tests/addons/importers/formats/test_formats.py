@@ -211,6 +211,16 @@ def test_openai_batches_are_joined_by_custom_id(safe_gate: SafeGate, order: tupl
     assert exchanges(imported(safe_gate, *order, "--skip-invalid")) == [("b", ASK, ""), ("a", ASK, REPLY)]
 
 
+def test_two_batches_with_one_custom_id_make_no_case_of_it(safe_gate: SafeGate) -> None:
+    write("1.jsonl", request("a", TURNS[0]), request("b", TURNS[0]), response("a", REPLY), response("b", "", 500))
+    write("2.jsonl", request("a", EARLIER[0]), request("b", TURNS[0]), response("a", "Hi."), response("b", REPLY))
+    words = "1: a: has a custom_id of requests that differ; give each its own, or import each batch by itself (2 times)"
+    err = refusal(safe_gate, "?.jsonl")
+    assert all(f"{file}.jsonl:{words}" in err for file in "12"), err
+    assert exchanges(imported(safe_gate, "?.jsonl", "--skip-invalid")) == [("b#2", ASK, REPLY)], "a retry is the same"
+    assert exchanges(imported(safe_gate, "2.jsonl")) == [("a", "Hello", "Hi."), ("b", ASK, REPLY)]
+
+
 def test_a_response_that_is_not_completed_is_an_error(safe_gate: SafeGate) -> None:
     def answer(id_: str, status: str, *texts: str, **fields: Any) -> dict[str, Any]:
         said = [
