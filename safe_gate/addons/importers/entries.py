@@ -59,6 +59,11 @@ class Request:
         return IMPORTING[self.evaluator]
 
     @property
+    def paths(self) -> Sequence[str]:
+        """The mapped paths of what was said."""
+        return [path for name, path in self.mapping.items() if name not in ("id", "tags")]
+
+    @property
     def key(self) -> str:
         """The field of a line's id."""
         return EVALUATORS[self.evaluator].input.id_key

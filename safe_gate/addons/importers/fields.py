@@ -134,6 +134,13 @@ def value_at(value: Any, path: str) -> Any:
     return value
 
 
+def has_fields(value: Any, paths: Collection[str]) -> bool:
+    """Return whether a value is an object with a field at each path, and there are paths."""
+    with suppress(RefusedRecord):
+        return isinstance(value, dict) and bool([value_at(value, path) for path in paths])
+    return False
+
+
 def _step(name: str, value: Any) -> str | int | None:
     """Return the key or the index of a value that a name leads to, None if there is none."""
     if isinstance(value, list):

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from safe_gate.addons.importers import promptfoo
-from safe_gate.addons.importers.fields import IDS, has_known_fields, read_row, with_input
+from safe_gate.addons.importers.fields import IDS, has_fields, has_known_fields, read_row, with_input
 from safe_gate.addons.importers.files import (
     MOST_BYTES,
     LeftOut,
@@ -89,10 +89,10 @@ def detect_format(record: Record) -> Format | None:
     return next((one for one in formats if one.knows(record)), None)
 
 
-def is_row(record: Record) -> bool:
-    """Return whether an object is a record itself, whatever lists it holds."""
+def is_row(record: Record, paths: Collection[str]) -> bool:
+    """Return whether an object is a record, whatever lists it holds: by its fields at mapped `paths`, or its format."""
     found = detect_format(record)
-    return found is not None and not found.ending
+    return has_fields(record.value, paths) or (found is not None and not found.ending)
 
 
 def row_format(shape: str) -> Format:

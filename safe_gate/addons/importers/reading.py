@@ -131,7 +131,7 @@ def open_recording(path: Path, request: Request) -> Recording:
         shape = _shape(data, wanted)
         items = [
             one._replace(value=canonical_names(one.value)) if isinstance(one, Record) else one
-            for one in files.read(data, shape, PATHS, is_row)
+            for one in files.read(data, shape, PATHS, lambda record: is_row(record, request.paths))
         ]
     except OSError as error:
         raise CannotJudge(disk.unreadable_problem(path, error)) from None
@@ -144,7 +144,7 @@ def open_recording(path: Path, request: Request) -> Recording:
         if not columns and len(records) == len(items):
             raise CannotJudge.at(name, "has no records to import")
         is_output = request.makes.is_parsed and "output" in columns
-        if columns and not is_output and not request.mapping.keys() - {"id", "tags"}:
+        if columns and not is_output and not request.paths:
             shown = ", ".join(json.dumps(one[:40]) for one in columns[:8])
             words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
             raise CannotJudge.at(name, words)
@@ -191,9 +191,8 @@ def _outcomes(
     recording: Recording, request: Request, seen: Seen, pages: Pages
 ) -> Iterator[tuple[Record, str, Outcome]]:
     """Yield each result of a record of a file, with the record and its id; `pages` are those of all files."""
-    format_, mapping = recording.format, request.mapping
-    is_mapped = bool(mapping.keys() - {"id", "tags"})
-    if is_mapped:
+    format_, mapping, paths = recording.format, request.mapping, request.paths
+    if paths:
         format_ = replace(row_format("json"), read=lambda record, _: [read_row(record.value, mapping)])
     for record in recording.records:
         id_ = ""
@@ -216,7 +215,7 @@ def _outcomes(
             id_ = find_id(record.value, format_.ids, mapping.get("id", ""))
             if format_.error and (error := error_text(record.value.get(format_.error))):
                 raise RefusedRecord(f"is an error: {error}")
-            is_bare = request.makes.is_parsed and "output" in record.value and not (is_mapped or detect_format(record))
+            is_bare = request.makes.is_parsed and "output" in record.value and not (paths or detect_format(record))
             # An output alone is meant to be JSON, whatever it holds.
             for item in [read_row(record.value, {"output": "output"})] if is_bare else format_.read(record, seen):
                 yield record, id_, item
