@@ -10,10 +10,11 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from safe_gate.addons.importers import promptfoo
-from safe_gate.addons.importers.fields import IDS, has_fields, has_known_fields, read_row, with_input
+from safe_gate.addons.importers.fields import IDS, has_fields, has_known_fields, known_sides, read_row, with_input
 from safe_gate.addons.importers.files import (
     MOST_BYTES,
     LeftOut,
@@ -40,6 +41,7 @@ from safe_gate.addons.importers.messages import (
     unused_side_fields,
 )
 from safe_gate.core.jsontext import JsonError, value_at
+from safe_gate.evaluators.replies import without_reasoning
 from safe_gate.model import record
 
 Value = dict[str, Any]
@@ -124,7 +126,21 @@ def _read_chat(record: Record, seen: Seen) -> Iterable[Outcome]:
     talk = _talk_of(value, name)
     if not name or (has_known_fields(value) and not are_messages(talk)):
         return [read_row(value, {})]
-    return [Sample([], read_messages(talk), [name])]
+    told = read_messages(talk)
+    known = [_words(one.text) for one in told if one.role == "assistant"]
+    for other in known_sides(value)["assistant"]:
+        found = list[list[str]]()
+        with suppress(RefusedRecord):
+            found = [_words(one.text) for said in replies_of(value[other]) if (one := find_reply(said))]
+        # An `answer` beside it may be the right one of a data set.
+        if any(found) and not any(one in known for one in found) and other.lower() != "answer":
+            words = f'has a reply in "{other}" that "{name}" has not'
+            raise RefusedRecord(f"{words}; name both sides: --map user=PATH,assistant=PATH")
+    return [Sample([], told, [name])]
+
+
+def _words(text: Any) -> list[str]:
+    return without_reasoning(text).split() if isinstance(text, str) else []
 
 
 def _is_trl(record: Record) -> bool:

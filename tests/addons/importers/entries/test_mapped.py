@@ -44,7 +44,7 @@ def test_a_reply_beside_the_messages_is_read_where_it_is_named(safe_gate: SafeGa
     for reply, path in ((REPLY, ""), ({"choices": [{"message": TURNS[1]}]}, ".choices[0].message")):
         write("in.jsonl", {"id": "a", "messages": [*EARLIER, TURNS[0]], "response": reply})
         mapping = f"user=messages,assistant=response{path}"
-        assert "a: ends with a message of the user; expected a reply\n" in refusal(safe_gate, "in.jsonl")
+        assert 'a: has a reply in "response" that "messages" has not; name both' in refusal(safe_gate, "in.jsonl")
         assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
     assert "a: has no known field for user, but" in refusal(safe_gate, "in.jsonl", "--map", "assistant=response")
     write("in.jsonl", {"id": "a", "log": {"chat": TURNS}})
@@ -54,6 +54,32 @@ def test_a_reply_beside_the_messages_is_read_where_it_is_named(safe_gate: SafeGa
     write("in.jsonl", {"id": "a", "q": ASK, "r": {"id": "r", "output": [TURNS[1]]}})
     words = "has a reply that is an object; expected text; name the text in it: --map assistant=PATH"
     assert words in refusal(safe_gate, "in.jsonl", "--map", "user=q,assistant=r")
+
+
+TALK = {"id": "a", "messages": [*EARLIER, *TURNS]}
+
+
+@pytest.mark.parametrize(
+    ("beside", "refused"),
+    [
+        ({"user": "I miss him.", "assistant": "Try pottery."}, "assistant"),
+        ({"Response": "Try pottery."}, "Response"),
+        ({"prompt": "x", "completion": {"role": "assistant", "content": "Try pottery."}}, "completion"),
+        ({"output": {"choices": [{"message": {"role": "assistant", "content": "Try pottery."}}]}}, "output"),
+        ({"user": "u_77", "prompt": "chat-v1", "response": f"\n{REPLY}"}, ""),
+        ({"response": f"<think>Hm.</think>{REPLY}", "output": {"choices": [{"message": TURNS[1]}]}}, ""),
+        ({"instruction": "Hello", "response": EARLIER[1]["content"]}, ""),
+        ({"response": "", "completion": None, "output": {"tokens": 7}, "answer": "42"}, ""),
+    ],
+)
+def test_another_reply_beside_a_conversation_is_refused(
+    safe_gate: SafeGate, beside: dict[str, Any], refused: str
+) -> None:
+    write("in.jsonl", TALK | beside)
+    if refused:
+        assert f'1: a: has a reply in "{refused}" that "messages" has not; name' in refusal(safe_gate, "in.jsonl")
+    mapping = ("--map", "user=messages,assistant=messages") if refused else ()
+    assert imported(safe_gate, "in.jsonl", *mapping) == [TALK]
 
 
 def test_a_mapped_id_is_needed_only_where_a_reply_is(safe_gate: SafeGate) -> None:
