@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -46,6 +45,7 @@ from safe_gate.model import record
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]
+Rows = list[Record | RefusedRecord]
 Outcome = Sample | RefusedRecord | LeftOut
 """The results of reading a record."""
 
@@ -59,9 +59,9 @@ class Format:
     A record of it has all of some `keys`, separated by blanks, or it `detects` the record. Lists of records are in a
     JSON document at one of `paths`, keys with blanks between. `shape` is the only shape of a file that it reads, "" for
     any. The first of the fields `ids` has the id. Of `only` records with a value in a field are read, and there are
-    words for the others. A field `error` that is set is a failed call. Records of a file are sorted by `order`. With
-    `prepare`, which sees each record of all files first, one `seen` is for all files. With `ending`, which yields what
-    is wrong with the file as a whole, what stands beside the records is read too.
+    words for the others. A field `error` that is set is a failed call. `arrange` sorts or decodes the records of a
+    file. With `prepare`, which sees each record of all files first, one `seen` is for all files. With `ending`, which
+    yields what is wrong with the file as a whole, what stands beside the records is read too.
     """
 
     name: str
@@ -74,7 +74,7 @@ class Format:
     ids: tuple[str, ...] = IDS
     only: tuple[str, str, str] | None = None
     error: str = "error"
-    order: Callable[[Value], Any] | None = None
+    arrange: Callable[[Rows], Rows] = lambda rows: rows
     prepare: Callable[[Record, Seen], None] | None = None
     ending: Callable[[Seen], Iterable[RefusedRecord]] | None = None
 
@@ -183,47 +183,57 @@ def _read_trl(record: Record, _: Seen) -> Iterator[Sample | RefusedRecord]:
 # --- calls that a tool recorded -------------------------------------------------------------------
 
 
-def _read_call(record: Record, seen: Seen, given: str, answered: str, *used: str) -> Iterator[Sample]:
+def _read_call(value: Value, given: str, answered: str, *used: str) -> Iterator[Sample]:
     """Yield each output of a model or an application with its input, both in any form."""
-    value = record.value if record.shape == "json" else _decode_cells(record.value, seen)
     refuse_unfinished(value)
     asked = prompt_of(value.get(given))
     for said in replies_of(value.get(answered)):
         yield Sample(asked, said, [given, answered, *used])
 
 
-_CONTROL = re.compile(r"[\x00-\x1f]")
+def _decode_cells(rows: Rows) -> Rows:
+    """Return rows with the texts that cells of CSV hold as JSON, possibly without its quotes.
 
-
-def _decode_cells(value: Value, seen: Seen) -> Value:
-    """Return a row of CSV with the texts that its cells hold as JSON.
-
-    A cell may be JSON without its quotes until a cell has what JSON escapes, or a comma outside of JSON.
+    The cells of a file are plain if one is no JSON: it has a comma, or what JSON escapes.
     """
-    cells = {name: (one, _json(one)) for name, one in value.items() if isinstance(one, str)}
-    is_plain = any(_CONTROL.search(one) or ("," in one and held is None) for one, held in cells.values())
-    seen["is_plain"] = seen.get("is_plain", False) or is_plain
-    bare = {} if seen["is_plain"] else {name: _json(f'"{one}"') for name, (one, held) in cells.items() if held is None}
-    found = {name: held for name, (_, held) in cells.items()} | bare
-    return value | {name: one for name, one in found.items() if isinstance(one, str)}
+    tables = (one.value for one in rows if isinstance(one, Record) and one.shape in ("commas", "tabs"))
+    cells = [cell for value in tables for cell in value.values()]
+    if not cells or any(map(_is_plain, cells)):
+        return rows
+    return [
+        one._replace(value={name: _decode(cell) for name, cell in one.value.items()})
+        if isinstance(one, Record)
+        else one
+        for one in rows
+    ]
+
+
+def _is_plain(cell: Any) -> bool:
+    is_text = isinstance(cell, str) and cell[:1] not in '"{['
+    return is_text and ("," in cell or _json(f'"{cell}"') is None)
+
+
+def _decode(cell: Any) -> Any:
+    held = (_json(text) for text in (cell, f'"{cell}"') if isinstance(cell, str))
+    return next((one for one in held if isinstance(one, str)), cell)
 
 
 def _json(text: str) -> Any:
     """Return the text, object or list that a text holds as JSON, None for none."""
     try:
-        return parse_json(text) if text.startswith(('"', "{", "[")) else None
+        return parse_json(text) if text[:1] in '"{[' else None
     except JsonError:
         return None
 
 
-def _read_langfuse(record: Record, seen: Seen) -> Iterable[Outcome]:
+def _read_langfuse(record: Record, _: Seen) -> Iterable[Outcome]:
     value = record.value
     if str(value.get("level", "")).upper() == "ERROR":
         words = value.get("status_message") or value.get("statusMessage") or "unknown"
         raise RefusedRecord(f"is an error: {str(words)[:80]}")
     if value.get("output") in (None, ""):  # an output that is not set is exported as an empty text
         raise RefusedRecord("has no reply: its output is not set")
-    return _read_call(record, seen, "input", "output", "type", "level")
+    return _read_call(value, "input", "output", "type", "level")
 
 
 def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
@@ -402,7 +412,7 @@ _OF_TOOLS = (
         ending=_inspect_ending,
     ),
     # Observations and traces, as exported (JSON, JSONL or CSV) or as pages of the API. In CSV, versions before July
-    # 2026 write each text as JSON, and one without a comma loses its quotes (`transformStreamToCsv`).
+    # 2026 write each text as JSON. In the oldest, one without a comma loses its quotes (`transformStreamToCsv`).
     Format(
         "langfuse",
         "a Langfuse export",
@@ -413,13 +423,14 @@ _OF_TOOLS = (
             *(f"type input output {mark}" for mark in ("traceId", "traceName", "startTime")),
         ),
         paths=("data",),
+        arrange=_decode_cells,
         only=("type", "GENERATION", "observations that are not generations"),
     ),
     # Runs of a model, and examples of a data set. The chains and tools around runs of type `llm` repeat their texts.
     Format(
         "langsmith",
         "a LangSmith export",
-        lambda record, seen: _read_call(record, seen, "inputs", "outputs", "run_type"),
+        lambda record, _: _read_call(record.value, "inputs", "outputs", "run_type"),
         keys=("inputs outputs",),
         only=("run_type", "llm", "runs that are not of type llm"),
     ),
@@ -453,7 +464,7 @@ _OF_TOOLS = (
         paths=("results results",),
         ids=(),
         error="",
-        order=promptfoo.place,
+        arrange=lambda rows: sorted(rows, key=promptfoo.place),
     ),
     # Objects with `conversations` of `from` and `value`.
     Format(

@@ -46,8 +46,9 @@ def is_row(record: Record) -> bool:
     return record.shape != "json" and bool(_split_cells(record.value))
 
 
-def place(value: Value) -> tuple[int, int, list[str]]:
+def place(row: Record | RefusedRecord) -> tuple[int, int, list[str]]:
     """Return what a result is sorted by, since promptfoo keeps no order: its test, prompt and provider, if numbered."""
+    value = row.value if isinstance(row, Record) and isinstance(row.value, dict) else {}
     test, prompt = (one if isinstance(one := value.get(name), int) else -1 for name in ("testIdx", "promptIdx"))
     provider = one if isinstance(one := value.get("provider"), dict) else {"id": one}
     return test, prompt, [str(provider.get(name)) for name in ("id", "label")] if test >= 0 else []

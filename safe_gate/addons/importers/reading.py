@@ -154,9 +154,7 @@ def open_recording(path: Path, request: Request) -> Recording:
             refuse_columns(columns, request.mapping, request.makes.keeps)
         except RefusedRecord as refused:
             raise CannotJudge.at(name, str(refused)) from None
-    if order := format_.order:
-        items.sort(key=lambda one: order(one.value) if isinstance(one, Record) and isinstance(one.value, dict) else ())
-    return Recording(name, shape, format_, items)
+    return Recording(name, shape, format_, format_.arrange(items))
 
 
 def _shape(data: bytes, wanted: Format | None) -> str:

@@ -1,5 +1,6 @@
 """Formats of other tools: each is detected by its content and becomes cases."""
 
+import csv
 import json
 from itertools import product
 from pathlib import Path
@@ -146,6 +147,28 @@ def test_langfuse_csv_holds_json(safe_gate: SafeGate) -> None:
     assert [one[1:] for one in exchanges(imported(safe_gate, "in.csv"))] == expected
     Path("in.csv").write_text(f'{header}a,t,GENERATION,"Hi, you","C:\\new"\nb,t,GENERATION,x,C:\\new\n', "utf-8")
     assert [one[2] for one in exchanges(imported(safe_gate, "in.csv"))] == ["C:\\new", "C:\\new"]
+
+
+@pytest.mark.parametrize("proof", ["Hello, you", "one\ntwo", "C:\\work", 'a "b"'])
+def test_a_cell_that_is_no_json_makes_all_cells_of_its_file_plain(safe_gate: SafeGate, proof: str) -> None:
+    """In whichever row it is. A file whose texts are all JSON is decoded, also that the rows are no errors."""
+    replies = ["C:\\new\\tools", '"Be kind."', "x"]
+
+    def write_table(name: str, *rows: list[str]) -> None:
+        with Path(name).open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file).writerows([["id", "traceId", "type", "level", "comments", "input", "output"], *rows])
+
+    write_table("plain.csv", *([str(n), "t", "GENERATION", "", "", proof, one] for n, one in enumerate(replies)))
+    rows = [
+        ["a", "t", "GENERATION", "ERROR", "", "x", "y"],
+        ["b", "t", "SPAN", "", "", "x", "y"],
+        ["c", "t", "GENERATION", "", "", "x", proof],
+    ]
+    write_table("json.csv", *([json.dumps(cell) if cell else '[\n  {"a": 1}\n]' for cell in row] for row in rows))
+    cases = exchanges(imported(safe_gate, "json.csv", "plain.csv", "--skip-invalid"))
+    assert cases == [("c", "x", proof), *((str(n), proof, one) for n, one in enumerate(replies))]
+    write_table("plain.csv", *([str(n), "t", "GENERATION", "", "", one, proof] for n, one in enumerate(replies)))
+    assert [one[1] for one in exchanges(imported(safe_gate, "plain.csv"))] == replies
 
 
 def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
