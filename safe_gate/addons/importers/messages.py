@@ -340,12 +340,14 @@ def prompt_of(given: Any) -> Messages:
 def _samples(value: Any, role: str) -> list[Messages]:
     """Return each sample of what somebody said: text, a message, messages, the parts of a text, or a list of samples.
 
-    It may be JSON text, or an object with one of these under a common name.
+    It may be an object with one of these under a common name. All may be JSON text, but for a list of replies.
     """
     inner, found = parse_embedded_json(value), list[Messages]()
     if isinstance(inner, dict):
         found = _samples_of_object(inner, role)
-    elif isinstance(inner, list) and (inner is value or _is_speech(inner) or all(isinstance(o, str) for o in inner)):
+    elif isinstance(inner, list) and (
+        inner is value or _is_speech(inner) or (role == "user" and all(isinstance(one, str) for one in inner))
+    ):
         if are_messages(inner):
             found = [read_messages(inner)]
         elif any(isinstance(one, dict) and "type" in one for one in inner):

@@ -246,7 +246,7 @@ SEVERAL: dict[str, list[dict[str, Any]]] = {
     "LangSmith flat generations": [run({"generations": MESSAGES})],
     "LangSmith messages": [run({"generations": [[{"type": "ChatGeneration", "message": one} for one in MESSAGES]]})],
     "Langfuse choices": [generation({"choices": CHOICES})],
-    "Langfuse texts": [generation([REPLY, OTHER])],
+    "Langfuse texts": [generation("") | {"output": [REPLY, OTHER]}],
 }
 
 

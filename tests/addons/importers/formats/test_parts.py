@@ -214,13 +214,22 @@ def test_a_batch_counts_what_is_beside_request_and_response(safe_gate: SafeGate)
 
 
 def test_a_reply_that_is_json_stays_text(safe_gate: SafeGate) -> None:
-    replies = ['{"status": "failed"}', '[{"text": "a"}]', '[{"type": "item", "text": "a"}]', '{"a": 1}', "[]"]
-    for rows, expected in (
-        ([{"id": "a", "prompt": ASK, "response": one} for one in (*replies, '["a", "b"]')], [*replies, '["a", "b"]']),
-        ([run({"content": one}, id=str(n)) for n, one in enumerate(replies)], replies),  # a list of texts is samples
+    replies = [
+        '{"status": "failed"}',
+        '[{"text": "a"}]',
+        '[{"type": "item", "text": "a"}]',
+        '{"a": 1}',
+        "[]",
+        '["a", "b"]',
+    ]
+    for rows in (
+        [{"id": "a", "prompt": ASK, "response": one} for one in replies],
+        [run({"content": one}, id=str(n)) for n, one in enumerate(replies)],
+        [run({"output": one}, id=str(n)) for n, one in enumerate(replies)],
+        [LANGFUSE | {"id": str(n), "type": "GENERATION", "input": ASK, "output": one} for n, one in enumerate(replies)],
     ):
         write("in.jsonl", *rows)
-        assert [text for _, _, text in exchanges(imported(safe_gate, "in.jsonl"))] == expected
+        assert [text for _, _, text in exchanges(imported(safe_gate, "in.jsonl"))] == replies
 
 
 MEH = "Buy plastic."
