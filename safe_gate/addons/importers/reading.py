@@ -33,7 +33,7 @@ from safe_gate.addons.importers.files import (
 from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detect_format, is_row, row_format
 from safe_gate.addons.importers.messages import parse_embedded_json
 from safe_gate.core.case import Exchange
-from safe_gate.core.jsontext import value_at
+from safe_gate.core.jsontext import repeated, value_at
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk, globs
@@ -92,7 +92,10 @@ def _check_request(request: Request) -> None:
 
 
 class Pages(NamedTuple):
-    """How many pages of all files say how many there are, whether one is the last, and the number of records."""
+    """How many pages of all files say how many there are, whether one is the last, and how many records there are.
+
+    A page with the number of another, and a record with an id that is equal to another, count once.
+    """
 
     numbered: int
     has_last: bool
@@ -227,8 +230,11 @@ def _read_pages(recordings: Iterable[Recording]) -> Pages:
     records = [one for recording in recordings for one in recording.records]
     headers = [one for one in records if isinstance(one, Record) and one.is_header]
     beside = [one.value for one in headers if isinstance(one.value, dict)]
-    numbered = sum(value_at(one, "meta", "totalPages") is not None for one in beside)
-    return Pages(numbered, not all(map(_following, beside)), len(records) - len(headers))
+    numbers = [value_at(one, "meta", "page") for one in beside if value_at(one, "meta", "totalPages") is not None]
+    numbered = len(numbers) if None in numbers else len({*map(repr, numbers)})
+    values = (one.value for one in records if beside and isinstance(one, Record) and not one.is_header)
+    again = repeated(repr(one) for one in values if isinstance(one, dict) and "id" in one)
+    return Pages(numbered, not all(map(_following, beside)), len(records) - len(headers) - len([*again]))
 
 
 def _following(header: JsonObject) -> str:
@@ -241,7 +247,7 @@ def _faults_of_page(header: JsonObject, pages: Pages) -> Iterator[RefusedRecord]
     """Yield what is wrong with the header of one of the `pages`: others are missing, or it is an error."""
     total = value_at(header, "meta", "totalPages")
     if isinstance(total, int) and total > pages.numbered:
-        yield RefusedRecord(f"is one of {total} pages; import all of them")
+        yield RefusedRecord(f"is one of {total} pages, and the files have {pages.numbered}; import all of them")
     if not pages.has_last:
         yield RefusedRecord(f"is not the last page, as {_following(header)} says; import all pages")
     for path in _TOTALS if header.keys() & _PAGING else _TOTALS[1:]:
