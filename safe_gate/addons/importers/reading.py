@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -201,7 +201,7 @@ def _outcomes(
             yield record.record, "", record
             continue
         if record.is_header and not format_.ending and isinstance(record.value, dict):
-            yield from ((record, "", fault) for fault in _faults_of_page(record.value, pages))
+            yield from ((record, "", fault) for fault in islice(_faults_of_page(record.value, pages), 1))
             beside = [name for name, one in record.value.items() if format_.shape and has_value(one)]
             yield from ((record, "", LeftOut(f"{field_words(name)} beside the records")) for name in beside)
             continue
@@ -244,7 +244,9 @@ def _following(header: JsonObject) -> str:
 
 
 def _faults_of_page(header: JsonObject, pages: Pages) -> Iterator[RefusedRecord]:
-    """Yield what is wrong with the header of one of the `pages`: others are missing, or it is an error."""
+    """Yield what is wrong with the header of one of the `pages`: it is an error, or others are missing."""
+    if error := error_text(header.get("error")):
+        yield RefusedRecord(f"is an error: {error}")
     total = value_at(header, "meta", "totalPages")
     if isinstance(total, int) and total > pages.numbered:
         yield RefusedRecord(f"is one of {total} pages, and the files have {pages.numbered}; import all of them")
@@ -254,8 +256,6 @@ def _faults_of_page(header: JsonObject, pages: Pages) -> Iterator[RefusedRecord]
         total = value_at(header, *path.split("."))
         if isinstance(total, int) and total > pages.records:
             yield RefusedRecord(f"has {path} {total}, and the files have {pages.records}; import all of them")
-    if error := error_text(header.get("error")):
-        yield RefusedRecord(f"is an error: {error}")
 
 
 # --- all files ------------------------------------------------------------------------------------

@@ -221,6 +221,8 @@ def test_fewer_records_than_the_total_are_refused_and_what_is_beside_them_is_lis
     for name in "ab":  # the same page again is no other one
         write_json(f"{name}.json", page)
         assert f"{name}.json:1: has total 2, and the files have 1; import all" in refusal(safe_gate, "?.json")
+    write_json("c.json", page | {"meta": {"page": 1, "totalPages": 2, "totalItems": 2, "cursor": "x"}})
+    assert "could not import: 1 problem" in refusal(safe_gate, "c.json"), "one missing page is one fault"
     for value in ({"prompt": ASK, "response": REPLY}, row(id="b", prompt=ASK, response=REPLY)):
         write_json("b.json", page | {"page": 2, "data": [value]})
         expected = [f'the field "{name}" beside the records (2 records)' for name in ("failed", "page", "total")]
