@@ -344,6 +344,10 @@ def _read_archive(data: bytes) -> Iterator[Record | RefusedRecord]:
 
             archive, broken = with_zstd.ZipFile(BytesIO(data)), (*broken, with_zstd.BadZipFile, zstd.ZstdError)
         names = [one for one in archive.infolist() if _SAMPLE.fullmatch(one.filename)]
+        if not names:
+            if any(one.filename.startswith("xl/") for one in archive.infolist()):
+                raise NotReadable("is a spreadsheet; save its sheet as CSV UTF-8")
+            raise NotReadable("is an archive without a log of Inspect; unpack it first")
         size, held = sum(one.file_size for one in names), sum(one.compress_size for one in names)
         if size > _MOST_UNPACKED and size > _MOST_RATIO * held:
             raise NotReadable(f"expands from {held} bytes to {size}, which no log does")

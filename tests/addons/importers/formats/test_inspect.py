@@ -53,6 +53,18 @@ def test_an_inspect_log_of_three_epochs(safe_gate: SafeGate, name: str) -> None:
     assert "an Inspect log, 6 cases" in said(safe_gate, FIXTURES / name)[0]
 
 
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("xl/workbook.xml", "is a spreadsheet; save its sheet as CSV UTF-8"),
+        ("rows.jsonl", "is an archive without a log of Inspect; unpack it first"),
+    ],
+)
+def test_another_archive_is_refused_with_what_to_do(safe_gate: SafeGate, file: str, words: str) -> None:
+    archive({file: {"prompt": ASK, "response": REPLY}})
+    assert f"log.eval: {words}\n" in refusal(safe_gate, "log.eval", "--skip-invalid")
+
+
 @pytest.mark.parametrize("indent", [None, 2])
 def test_an_inspect_log_with_errors_and_attachments(safe_gate: SafeGate, indent: int | None) -> None:
     whole = log()
