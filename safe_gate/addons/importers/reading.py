@@ -49,6 +49,7 @@ _TOTALS = ("total", "num_rows_total", "meta.totalItems")
 """Where a page says how many records there are."""
 _PAGING = {"limit", "offset", "page", "page_size", "pageSize", "per_page", *(path.split(".")[0] for path in _MORE)}
 """Only beside one of these a `total` is that of the pages."""
+_WORD = re.compile(r"[A-Za-z_]\w{,39}", re.ASCII)
 _PAIR = re.compile(r",\s*(?=\w+=)")
 
 
@@ -149,8 +150,10 @@ def open_recording(path: Path, request: Request) -> Recording:
         is_output = request.makes.is_parsed and "output" in columns
         if columns and not is_output and not request.paths:
             shown = ", ".join(json.dumps(one[:40]) for one in columns[:8])
-            words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
-            raise CannotJudge.at(name, words)
+            lists = [*_lists_of(records[0].value)] if len(records) == 1 else []
+            hint = f"take its list out with jq -c '{lists[0]}[]', " if len(lists) == 1 else ""
+            words = f"has no format that is known, but records with {shown}; {hint}name the fields with --map, or"
+            raise CannotJudge.at(name, f"{words} name --from")
         format_ = row_format(shape if shape in _TABLES else "json")
     if columns and format_.shape and shape in _TABLES:
         try:
@@ -169,6 +172,15 @@ def _shape(data: bytes, wanted: Format | None) -> str:
     if wanted and asked not in ("", found if found in _TABLES else "json"):
         raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format")
     return found
+
+
+def _lists_of(value: Any, path: str = "") -> Iterator[str]:
+    """Yield where an object has lists of objects, as jq writes it, if the names on the way are words."""
+    for key, one in value.items() if isinstance(value, dict) else ():
+        if _WORD.fullmatch(key):
+            yield from _lists_of(one, f"{path}.{key}")
+            if isinstance(one, list) and one and all(isinstance(item, dict) for item in one):
+                yield f"{path}.{key}"
 
 
 def _field_names(value: Any) -> tuple[str, ...]:

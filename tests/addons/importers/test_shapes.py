@@ -74,7 +74,10 @@ def test_a_document_is_one_whatever_its_line_breaks(safe_gate: SafeGate, start: 
     rows = between.join(json.dumps({"id": one, **ROW}) for one in "abc")
     for text, code, words in (
         (f'{{"examples": [{start}{rows}\n]}}\n', 0, "in.json: JSON objects with named fields, 3 cases"),
-        (f'{{"results":[{start}{rows}\n]}}\n', 3, 'has no format that is known, but records with "results"; name the'),
+        (f'{{"results":[{start}{rows}\n]}}\n', 3, "\"results\"; take its list out with jq -c '.results[]', name the "),
+        (f'{{"a": {{"b": [{start}{rows}\n]}}, "c": []}}\n', 3, "; take its list out with jq -c '.a.b[]', name the "),
+        (f'{{"a": [{start}{rows}\n], "c": [{{}}]}}\n', 3, 'no format that is known, but records with "a", "c"; name '),
+        (f'{{"a b": [{start}{rows}\n]}}\n', 3, 'records with "a b"; name the fields'),
         (f'{{"examples": [{start}{rows}\n', 3, "is not valid JSON: it breaks off"),
     ):
         Path("in.json").write_text(text, "utf-8")
