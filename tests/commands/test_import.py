@@ -76,7 +76,7 @@ def test_another_encoding_is_named_and_never_guessed(safe_gate: SafeGate, encodi
     Path(f"in.{suffix}").write_bytes(text.encode(encoding))
     if encoding != "utf-8-sig":
         err = refusal(safe_gate, f"in.{suffix}")
-        has_nul = "has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le" in err
+        has_nul = "has NUL bytes, as UTF-16 has; name it, such as --encoding utf-16-le" in err
         assert has_nul == encoding.startswith("utf")
         assert has_nul or "; name the encoding, such as --encoding cp1252" in err
     flags = () if encoding == "utf-8-sig" else ("--encoding", encoding)

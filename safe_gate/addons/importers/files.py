@@ -159,7 +159,7 @@ def detect_shape(data: bytes) -> str:
     if data.startswith((_PARQUET, _ZIP)):
         return "columns" if data.startswith(_PARQUET) else "archive"
     if b"\0" in data[:_HEAD]:
-        raise NotReadable("has NUL bytes, as UTF-16 has; name the encoding, such as --encoding utf-16-le")
+        raise NotReadable("has NUL bytes, as UTF-16 has; name it, such as --encoding utf-16-le, or remove them")
     start = data[:_HEAD].lstrip()[:1]
     if not start:
         raise NotReadable("is empty: there is nothing to import")
