@@ -195,6 +195,8 @@ def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Itera
         raise NotReadable(_not_utf8(error)) from None
     if shape == "document":
         return _read_document(text, paths, is_row)
+    if text.startswith("sep="):
+        raise NotReadable('begins with "sep=", which only Excel needs; remove this line', 1)
     delimiter = "\t" if shape == "tabs" else detect_delimiter(text[:_HEAD].replace("\t", " ")) or ","
     return read_table(_bounded_lines(text, delimiter), delimiter, shape)
 

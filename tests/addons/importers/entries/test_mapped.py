@@ -200,6 +200,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         ('{"id": "q", "reply": null}', ["--evaluator", "safe_v0", "--map", "output=reply"], "in.jsonl:1: q: has no reply in reply"),
         ("id,prompt,response\n1,x\n", [], "in.jsonl:2: has 2 fields; expected 3, as the header has"),
         ("id,prompt,response\n1,x\0,y\n", ["--encoding", "utf-8"], "in.jsonl: has NUL bytes, as UTF-16 has; name it, such as --encoding utf-16-le, or remove them"),
+        ("\ufeffsep=;\r\nid;prompt;response\r\n1;x;y\r\n", [], 'in.jsonl:1: begins with "sep=", which only Excel needs; remove this line'),
         ('id,prompt,response\n1,"x,y', [], "is not CSV: unexpected end of data"),
         ("prompt,prompt,response\n1,2,3\n", [], 'has the column "prompt" twice'),
         ('id,prompt,response,must_contain,must_contain\n1,x,y,,"[""z""]"\n', [], 'has the column "must_contain" twice'),
