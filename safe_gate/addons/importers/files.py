@@ -191,10 +191,12 @@ def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Itera
         return _read_archive(data)
     try:
         text = data.decode("utf-8")
+        if shape == "document":
+            return _items_of(Record(1, parse_json(text, 4 * MAX_VALUES)), text, paths, is_row)
     except UnicodeDecodeError as error:
         raise NotReadable(_not_utf8(error)) from None
-    if shape == "document":
-        return _read_document(text, paths, is_row)
+    except JsonError as error:
+        raise NotReadable(_not_json(error), error.line) from None
     if text.startswith("sep="):
         raise NotReadable('begins with "sep=", which only Excel needs; remove this line', 1)
     delimiter = "\t" if shape == "tabs" else detect_delimiter(text[:_HEAD].replace("\t", " ")) or ","
@@ -226,15 +228,6 @@ def _read_lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[R
             if isinstance(error, UnicodeDecodeError | BrokenJsonError) and not line.endswith(b"\n"):  # it breaks off
                 raise NotReadable(words, number) from None
             yield RefusedRecord(words, Record(number, None))
-
-
-def _read_document(text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:
-    """Yield the records of a JSON text."""
-    try:
-        value = parse_json(text, 4 * MAX_VALUES)
-    except JsonError as error:
-        raise NotReadable(_not_json(error), error.line) from None
-    yield from _items_of(Record(1, value), text, paths, is_row)
 
 
 def _items_of(document: Record, text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:

@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from safe_gate.addons.importers.files import RefusedRecord, error_text, field_words, has_value, list_texts, parse_json
-from safe_gate.core.jsontext import JsonError
+from safe_gate.core.jsontext import JsonError, value_at
 from safe_gate.core.text.characters import is_blank
 from safe_gate.evaluators.replies import without_reasoning
 
@@ -306,13 +306,10 @@ def _unwrap_langchain(message: dict[str, Any]) -> dict[str, Any]:
 def replies_of(output: Any) -> list[Messages]:
     """Return each sample of a recorded output, at least one, which may be without messages. Raises RefusedRecord."""
     inner = parse_embedded_json(output)
-    if isinstance(inner, dict) and _is_api_answer(inner):  # an application's own fields are no matter of the call
+    lists = [name for name in ("choices", "output") if isinstance(inner, dict) and isinstance(inner.get(name), list)]
+    if lists or value_at(inner, "object") == "response":  # an application's own fields are no matter of the call
         refuse_unfinished(inner)
     return _samples(output, "assistant") or [[]]
-
-
-def _is_api_answer(value: Mapping[str, Any]) -> bool:
-    return value.get("object") == "response" or any(isinstance(value.get(name), list) for name in ("choices", "output"))
 
 
 def refuse_unfinished(value: Mapping[str, Any]) -> None:
