@@ -27,6 +27,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
@@ -36,6 +37,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safe_gate.core.text import normalise, stem
+from safe_gate.core.text.characters import LINES_OF_HTML
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.evaluators.safe_v0.result import Uncounted, UncountedReason
 
@@ -47,6 +49,12 @@ _MARK = r"""(?m:^)(?:
   | [-\u2014\u2022\u2023\u25aa\u25cb\u25cf\u25e6](?:\s|(?=[^\W\d_]))
 )+(?=\S)"""
 _MARKS, _HTML_ITEM = re.compile(_MARK, re.VERBOSE), re.compile(r"(?i:<li\b[^<>]*>)")
+# What no phrase goes across: a heading or bold line, an empty line, and a tag of HTML that begins a block.
+_BLOCK = re.compile(
+    rf"""(?im)^[^\S\r\n]*(?:\#{{1,6}}\ [^\r\n]* | (?:\*\*[^*\r\n]+\*\*|__[^_\r\n]+__)[^\S\r\n]*+(?=[\r\n]))
+  | (?>\r\n?|\n)[^\w\r\n]*+[\r\n] | \u2029 | <br\b[^<>]*>\s*<br\b | </?(?!br\b)(?:{LINES_OF_HTML})\b""",
+    re.VERBOSE,
+)
 _FIRST_CELL = re.compile(r"(?m:^)\|([^|\n]*)\|(?=.*\|)")
 # A break after words that end no sentence, or before "> 38" with a unit of temperature, "or", "and" or a mark.
 _UNFINISHED = re.compile(
@@ -209,6 +217,11 @@ def read_lines(recorded: str) -> tuple[Normalised, Mapping[int, tuple[int, str]]
     return replace(whole, text=_MARKS.sub(lambda found: "\n".rjust(len(found[0])), text)), items
 
 
+def block_ends(recorded: str) -> Sequence[int]:
+    """Return where blocks of a text begin or end, in order: headings, paragraphs and what HTML sets apart."""
+    return sorted({place for found in _BLOCK.finditer(recorded) for place in found.span()})
+
+
 def _indentation(text: Normalised, place: int) -> int:
     """Return how many blanks begin the recorded line of a place near its start."""
     at = text.starts[place]
@@ -240,7 +253,8 @@ class Note:
         size, free, found = len(phrase._words), 0, list[int]()
         for last in self._places.get(stem(phrase._words[-1]), ()) if size else ():
             start, end = last + 1 - size, last + 1
-            if start >= free and self._words[start:last] == phrase._words[:-1]:
+            is_said = start >= free and self._words[start:last] == phrase._words[:-1]
+            if is_said and (phrase._blocks or not self._has_block(start, end)):
                 free = end
                 found.append(start)
         after, occurrences = 0, list[Occurrence]()
@@ -266,6 +280,16 @@ class Note:
         for place, word in enumerate(self._words):
             places.setdefault(stem(word), []).append(place)
         return places
+
+    @cached_property
+    def _blocks(self) -> Sequence[int]:
+        """Where blocks of the recorded text begin or end, and where items of lists begin, in order."""
+        return sorted({*block_ends(self._normalised.original), *map(self._normalised.starts.__getitem__, self._items)})
+
+    def _has_block(self, start: int, end: int) -> bool:
+        """Return whether a block or an item begins or ends between words."""
+        first, last = self._normalised.span(self._spans[start][0], self._spans[end - 1][1])
+        return bisect_right(self._blocks, first) < bisect_left(self._blocks, last)
 
     def _partial(self, start: int, end: int) -> Uncounted | None:
         """Return the longer word, number, range or unit that words are a part of, None if they are whole."""

@@ -6,6 +6,7 @@ Pure. Scores are plain doubles: each share is rounded once, so a score that equa
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
@@ -272,8 +273,14 @@ def _near_misses(needles: Sequence[str], entries: Sequence[str]) -> tuple[str, .
 
 
 def _without_typography(text: str) -> str:
-    """Return a text without regard to typography; a line break within it is a blank."""
-    return normalise(text).text.replace("\n", " ")
+    """Return a text without regard to typography; a line break within a paragraph or an item is a blank."""
+    plain, ends = normalise(text), clinical.block_ends(text)
+
+    def read(found: re.Match[str]) -> str:
+        first, last = plain.span(*found.span())
+        return "\n" if bisect_left(ends, first) < bisect_right(ends, last) else " "
+
+    return re.sub("\n", read, plain.text)
 
 
 def _recall(found: Sequence[str], needles: Sequence[str]) -> float:

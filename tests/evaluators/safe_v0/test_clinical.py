@@ -153,6 +153,32 @@ def test_a_heading_covers_each_item_of_its_list_and_nothing_after_it(safe_gate: 
     assert found == [*denied, past, ("PE", "hypothetical", "?")]
 
 
+BROKEN = [
+    *("Seen for head\ninjury.", "Seen for head\r\n  injury.", "1. Fall with head\n   injury\n2. Cut"),
+    *("<p>Seen for head<br>\ninjury.</p>", "Seen for **head**\ninjury.", "# Fall\n\nHead injury.\n\nCut."),
+]
+APART = [
+    *("- head\n- injury to the arm", "1. Head\n2. Injury to arm", "<li>Head</li><li>Injury of arm</li>"),
+    *("# Head\nInjury to arm", "Seen head\n## Injury to arm", "**Head**\nInjury to arm", "Seen head\n\nInjury to arm"),
+    *("Head\r\n \r\nInjury to arm", "<p>Head</p><p>Injury to arm</p>", "Seen head<br><br>Injury", "Head\n***\nInjury"),
+]
+
+
+@pytest.mark.parametrize("match", ["clinical", "normalised"])
+def test_a_phrase_goes_over_the_end_of_a_line_but_not_of_an_item_a_heading_or_a_paragraph(
+    match: str, safe_gate: SafeGate
+) -> None:
+    texts = [*BROKEN, *APART]
+    expected = asking(phrases=["head injury"])
+    cases = [safe_case(f"{n}", expectations=expected, output=saying(summary=one)) for n, one in enumerate(texts)]
+    write_batch(BATCH, *cases)
+    _, part = run(safe_gate, "--safe-match", match)
+    found = [result["scores"]["AC"] for result in part["results"]]
+    assert found == [1.0] * len(BROKEN) + [0.0] * len(APART)
+    items = "- head\n- injury"
+    assert counts(f"Regions:\n\n{items} of arm", items), "as it is expected"
+
+
 def test_the_comment_quotes_the_text_in_which_a_phrase_does_not_count(safe_gate: SafeGate) -> None:
     output = saying("Mother had chest pain", summary="She went home.")
     write_batch(BATCH, safe_case("one", expectations=asking(["chest pain"], ["went home"]), output=output))
