@@ -66,8 +66,8 @@ _UNFINISHED = re.compile(
 )\n(?!{_MARK})(?=[a-z\d<>\u2264\u2265])""",
     re.VERBOSE,
 )
-# A minus for a dash, and a raised point, but not the minus of "-2".
-_MINUS, _POINT = re.compile(r"(?<=\w)\u2212|\u2212(?!\d)"), re.compile(r"(?<=\d)\u00b7(?=\d)")
+# Of signs that mean the same, the one to compare: for the micro sign, a minus, lowered digits and a raised point.
+_SIGNS, _POINT = str.maketrans("\xb5\u2212₀₁₂₃₄₅₆₇₈₉", "\u03bc-0123456789"), re.compile(r"(?<=\d)\u00b7(?=\d)")
 _TOKEN = re.compile(r"\d+(?:(?:[.,]|'(?=\d{3}))\d+)*|[^\W\d_]+(?:'[^\W\d_]+)*|[^\w\s]")
 _IGNORED = frozenset("-\u2014\"'")  # typography, which no phrase depends on
 _THOUSANDS, _YEAR = re.compile(r"\d{1,3}(?:[,']\d{3})+"), re.compile(r"(?:19|20)\d\d")
@@ -217,6 +217,11 @@ def read_lines(recorded: str) -> tuple[Normalised, Mapping[int, tuple[int, str]]
     return replace(whole, text=_MARKS.sub(lambda found: "\n".rjust(len(found[0])), text)), items
 
 
+def uniform_signs(text: str) -> str:
+    """Return a text of the same length in which signs that mean the same are one: a minus, 0\u00b75, SpO\u2082."""
+    return _POINT.sub(".", text.translate(_SIGNS))
+
+
 def block_ends(recorded: str) -> Sequence[int]:
     """Return where blocks of a text begin or end, in order: headings, paragraphs and what HTML sets apart."""
     return sorted({place for found in _BLOCK.finditer(recorded) for place in found.span()})
@@ -235,7 +240,7 @@ class Note:
     def __init__(self, recorded: str) -> None:
         self._normalised, self._items = read_lines(recorded)
         text = _FIRST_CELL.sub(r" \1:", self._normalised.text)  # which labels its row
-        self._text = _POINT.sub(".", _MINUS.sub("-", text.replace("\u00b5", "\u03bc")))
+        self._text = uniform_signs(text)
         self._lowered = self._text.replace("\u0130", "I").lower()  # U+0130 would become two letters
         found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _IGNORED]
         self._spans = [one.span() for one in found]

@@ -280,7 +280,7 @@ def _without_typography(text: str) -> str:
         first, last = plain.span(*found.span())
         return "\n" if bisect_left(ends, first) < bisect_right(ends, last) else " "
 
-    return re.sub("\n", read, plain.text)
+    return re.sub("\n", read, clinical.uniform_signs(plain.text).replace("\u2014", "-"))
 
 
 def _recall(found: Sequence[str], needles: Sequence[str]) -> float:

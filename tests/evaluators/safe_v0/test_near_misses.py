@@ -25,6 +25,16 @@ TYPED = {
 }
 
 
+SIGNS = {
+    **{f"non{dash}compliant": "non-compliant" for dash in "\u2010\u2011\u2012\u2013\u2014\u2015\u2212"},
+    "oxygen 88\u201392%": "oxygen 88-92%",
+    "BE \u22122": "BE -2",
+    "75 \u03bcg": "75 \u00b5g",
+    "0\u00b75 mg": "0.5 mg",
+    "SpO\u2082 93%": "SpO2 93%",
+}
+
+
 def case(id_: str, said: str, term: str = TERM) -> dict[str, Any]:
     """Return a case that asks for a term as a signal and as a phrase, and forbids it."""
     output = saying("Fever", summary=f"They said: {said}.", questions=[f"Why {said}?", "Who?"])
@@ -57,6 +67,17 @@ def test_a_near_miss_matches_where_that_is_asked_for(safe_gate: SafeGate) -> Non
         assert result["details"]["CR"] == result["details"]["AC"] == {"found": [TERM], "missing": []}
         assert "near_misses" not in result
     assert (part["near_misses"], part["policy"]["match"]) == (0, "normalised")
+
+
+@pytest.mark.parametrize("match", ["literal", "normalised", "clinical"])
+def test_dashes_and_signs_that_mean_the_same_are_typography(match: Match, safe_gate: SafeGate) -> None:
+    pairs = [*SIGNS.items(), *((term, said) for said, term in SIGNS.items())]
+    write_batch(Path("b.json"), *(case(f"{n}", said, term) for n, (said, term) in enumerate(pairs)))
+    _, part = run(safe_gate, "--safe-match", match)
+    for result, (_, term) in zip(part["results"], pairs, strict=True):
+        scores = [result["scores"][metric] for metric in ("CR", "AH", "AC")]
+        assert scores == {"literal": [0, 1, 0], "normalised": [1, 0, 1], "clinical": [1, 1, 1]}[match], term
+        assert match == "normalised" or result["near_misses"]["AH"] == [term]
 
 
 def test_a_case_that_passes_with_a_near_miss_is_a_case_to_look_at(safe_gate: SafeGate) -> None:
