@@ -245,6 +245,7 @@ class Note:
         found = [one for one in _TOKEN.finditer(self._text) if one[0] not in _IGNORED]
         self._spans = [one.span() for one in found]
         self._words = [_comparable(one) for one in found]
+        self._typed = self._in_own_letters()
         self._keys = ["YYYY" if _YEAR.fullmatch(one) else "#" if one[0].isdigit() else one for one in self._words]
         ends = (0, *(end for _, end in self._spans))
         self._gaps = [self._text[end:start] for end, (start, _) in zip(ends, self._spans, strict=False)]
@@ -256,12 +257,13 @@ class Note:
         Where none has its words, yield the first place that has its letters, as a part of longer words.
         """
         size, free, found = len(phrase._words), 0, list[int]()
-        for last in self._places.get(stem(phrase._words[-1]), ()) if size else ():
+        lasts = {stem(words[-1]) for words in (phrase._words, phrase._typed) if words}
+        for last in sorted({place for one in lasts for place in self._places.get(one, ())}):
             start, end = last + 1 - size, last + 1
-            is_said = start >= free and self._words[start:last] == phrase._words[:-1]
-            if is_said and (phrase._blocks or not self._has_block(start, end)):
+            is_said = self._words[start:last] == phrase._words[:-1] or self._typed[start:last] == phrase._typed[:-1]
+            if start >= free and is_said:
                 free = end
-                found.append(start)
+                found += [start] if phrase._blocks or not self._has_block(start, end) else []
         after, occurrences = 0, list[Occurrence]()
         for start in reversed(found):
             end = start + size
@@ -282,9 +284,24 @@ class Note:
     @cached_property
     def _places(self) -> Mapping[str, Sequence[int]]:
         places: dict[str, list[int]] = {}
-        for place, word in enumerate(self._words):
-            places.setdefault(stem(word), []).append(place)
+        for place, words in enumerate(zip(self._words, self._typed, strict=True)):
+            for word in {*words}:
+                places.setdefault(stem(word), []).append(place)
         return places
+
+    def _in_own_letters(self) -> Sequence[str]:
+        """Return the words with letters of other alphabets as recorded.
+
+        Whether these pass for ASCII ones depends on the text around them, so a Greek word alone may be read in another
+        way than in a sentence.
+        """
+        if not self._normalised.disguised:
+            return self._words
+        recorded = map(self._normalised.original.__getitem__, self._normalised.starts)
+        pairs = zip(recorded, self._text, strict=True)
+        own = "".join(was if "\u0370" <= was <= "\u1cff" and "@" < now <= "z" else now for was, now in pairs)
+        words = zip(self._words, self._spans, strict=True)
+        return [own[begin:end].lower() if word[0].isalpha() else word for word, (begin, end) in words]
 
     @cached_property
     def _blocks(self) -> Sequence[int]:
