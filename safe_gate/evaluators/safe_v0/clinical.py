@@ -17,9 +17,10 @@ et al., A simple algorithm for identifying negated findings, 2001; Harkema et al
 - A trigger in brackets covers nothing after them. What covered the words before them goes on.
 - `pseudo` are no triggers, though they hold the words of one. "No change in the rash" affirms a rash, but no change.
   `nothing` has phrases that neither begin nor end anything, though they hold the words of one that does.
-- In a trigger, `{name}` stands for any of `words`, `#` for a number, `YYYY` for a year, `|` for the end of a clause,
-  perhaps after adverbs. `?x` is a question mark that asks of the next word, `*` any word that is no trigger, `*ed` any
-  word with that ending. Two `fillers` or words in -ly may stand between its words.
+- In a trigger, `{name}` stands for any of `words`, `#` for a number, `YYYY` for a year, `^` for the start of a
+  sentence, an item or what follows a semicolon, `|` for the end of a clause, perhaps after adverbs. `?x` is a question
+  mark that asks of the next word, `*` any word that is no trigger, `*ed` any word with that ending. Two `fillers` or
+  words in -ly may stand between its words.
 """
 
 from __future__ import annotations
@@ -428,9 +429,9 @@ class Note:
 
     def _heads_list(self, scope: _Scope, behind: _Unit, place: int) -> bool:
         """Return whether a scope covers the list below: "PMH", "Denies:", "Not aware of:", but not "Is not well:"."""
-        if scope.trigger is behind and self._breaks.get(behind.start) in (_SENTENCE, _ITEM):
-            return self._words[behind.start - 1 : behind.start] not in ([":"], ["?"])  # an answer
         before, last = self._words[place - 2], self._words[place - 1]
+        if last != ":" and scope.trigger is behind and self._breaks.get(behind.start) in (_SENTENCE, _ITEM):
+            return self._words[behind.start - 1 : behind.start] not in ([":"], ["?"])  # an answer
         is_near = scope.trigger is None or scope.trigger.end >= place - 1
         return last in _OPEN or (last == ":" and (before in _OPEN or scope.after_comma > 0 or is_near))
 
@@ -507,7 +508,9 @@ class Note:
         while (start := end) < len(self._words):
             if cut := self._breaks.get(start):
                 units.append(_Unit(start, start, "", [_Effect("", cut)]))
-            found = [*self._phrases(_table().phrases, start)]
+            root, is_first = _table().phrases, cut in (_SENTENCE, _ITEM) or self._words[start - 1] == ";"
+            states = (root, *root.following["^"]) if is_first else (root,)
+            found = [one for state in states for one in self._phrases(state, start)]
             end, *fit = max((rank for *rank, _ in found), default=[start + 1])
             effects = [one for *rank, some in found if rank == [end, *fit] for one in some]
             if not _IF & self._ahead[start][1]:

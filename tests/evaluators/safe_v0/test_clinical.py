@@ -51,7 +51,8 @@ WORDS = TABLE["words"]
 def spelled(phrase: str) -> str:
     """Return an example of a trigger."""
     found = re.sub(r"\{([^{}]+)\}", lambda name: WORDS[name[1]][0], phrase)
-    for sign, example in {"#": "7", "YYYY": "2011", "*ed": "zipped", "*": "zither", "?x": "?", " |": ""}.items():
+    examples = {"#": "7", "YYYY": "2011", "*ed": "zipped", "*": "zither", "?x": "?", " |": "", "^ ": ""}
+    for sign, example in examples.items():
         found = found.replace(sign, example)
     return found
 
