@@ -241,11 +241,11 @@ def _score(value: float | None) -> str:
 
 
 def evidence_of(evaluator: Evaluator, result: Any) -> Sequence[Phrase]:
-    """Return the evidence of a result, or that there is none."""
+    """Return the evidence of a result, its label where there is none."""
     outcome = evaluator.compare.outcome(result)
     is_feigned = outcome.is_meant_to_fail and not outcome.passed
-    nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)
-    return evaluator.present.finding(result).evidence or (nothing,)
+    label: Phrase = (f"{outcome.words}{', although it is a negative example' * is_feigned}",)
+    return evaluator.present.finding(result).evidence or (label,)
 
 
 # --- a weakened gate -----------------------------------------------------------------------------

@@ -48,7 +48,7 @@ def test_a_run_tells_its_verdict_its_cases_and_what_to_do_next(safe_gate: SafeGa
     (case,) = found["cases"]
     assert (case["id"], case["path"], case["line"], case["since_baseline"]) == ("bad", "c.jsonl", 2, "newly failing")
     assert any('"You should"' in one for one in case["evidence"])
-    assert case["baseline_evidence"] == ["nothing found"]
+    assert case["baseline_evidence"] == ["passes"]
     assert found["reports"] == ["reports/safe-gate.json", "reports/safe-gate.md"]
     assert found["next"] == "safe-gate explain bad --cases c.jsonl"
     assert safe_gate(*found["next"].split()[1:]).out.startswith("bad (c.jsonl:2): fails")

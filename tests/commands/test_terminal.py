@@ -125,7 +125,7 @@ def test_a_comparison_in_a_log_is_80_columns_wide_and_shows_the_evidence_of_a_ca
     out = safe_gate(*compared).out
     assert out.count("  t1 (c.jsonl:2) fails") == 1
     assert len(re.findall(r"│ Baseline +│ This run +│", out)) == 4
-    assert re.search(r'│ nothing found +│ directive "You should"', out)
+    assert re.search(r'│ passes +│ directive "You should"', out)
     assert out.count('directive "You should"') == 4
     assert out.endswith("\nNext: safe-gate explain t0 t1 t2 --cases c.jsonl\n")
 

@@ -33,7 +33,7 @@ def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: SafeGat
     assert change["before"]["pass"] is True
     assert re.search(r"  T-3 \(c\.jsonl:4\) fails .* \(newly failing\)\n", done.out)
     assert re.search(r"│ Baseline +│ This run +│", done.out)
-    assert "    │ nothing found │ " in done.out
+    assert "    │ passes   " in done.out
     counts = "1 newly failing, 0 fixed, 0 still failing · 1 of 12 outputs changed"
     assert counts in MARKDOWN.read_text("utf-8")
     assert found["comparison"]["baseline"]["commit"] == (base if kind == "commit" else "")
@@ -223,7 +223,7 @@ def test_a_negative_example_that_passes_is_named_as_one(safe_gate: SafeGate) -> 
     lines = [[cell.strip() for cell in line.split("│")] for line in done.out.splitlines()]
     now = "passes, although it is a negative example"
     (became,) = (i for i, line in enumerate(lines) if line[0].startswith("became (c.jsonl:2) newly failing by exp"))
-    assert [lines[became + n][1:3] for n in (2, 4)] == [["Baseline", "This run"], ["nothing found", now]]
+    assert [lines[became + n][1:3] for n in (2, 4)] == [["Baseline", "This run"], ["passes", now]]
     assert [line[2] for line in lines if len(line) == 4].count(now) == 2
     assert safe_gate("compare", ".", base, *TURNS, "--verbose").out.count(f"│ {now} │") == 2
 
