@@ -66,12 +66,11 @@ def scorecards(view: ReportView) -> Iterator[str]:
 def scorecard(section: Section, *, everything: bool = False, in_run: bool = False) -> str:
     """Return the scorecard of an evaluator or a comparison: the box, the counts, the cases, the issues, the evidence.
 
-    It shows the evidence of failing cases; `everything` leaves out no case. With `in_run` it shows the evidence of all
-    cases to look at, and a shorter table of cases, because the JSON report has them all.
+    It shows the evidence of the first cases to look at; `everything` leaves out no case. With `in_run` the table of
+    cases is shorter, because the JSON report has them all.
     """
     rows, way = (MOST_EVIDENCE, _REPORT) if in_run else (MOST_ROWS, _VERBOSE)
-    wanted = (one for one in section.findings if everything or in_run or one.severity == Severity.FAILING)
-    found = rank(wanted, len(section.findings) if everything else MOST_EVIDENCE)
+    found = rank(section.findings, len(section.findings) if everything else MOST_EVIDENCE)
     lines = [*map(quote_phrase, section.notes), *_box(section)]
     for noun, counts, others in found.counts:
         width = len(str(counts[0][1]))

@@ -52,6 +52,21 @@ def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed
     assert "Unverifiable reassurance: <code>reassurance-guarantee&#47;good-will-come</code> **60**" in comment
 
 
+def test_score_counts_a_review_as_a_case_to_look_at_with_and_without_verbose(safe_gate: SafeGate) -> None:
+    half = asking(["fever", "rash"], ["went home"])
+    reviews = (safe_case(f"r{i}", expectations=half) for i in range(6))
+    write_batch(Path("b.json"), *reviews, *(safe_case(f"f{i}", output=SILENT) for i in range(6)))
+    few, every = (safe_gate("score", "--batch", "b", *flags).out for flags in ((), ("--verbose",)))
+    for log, listed in ((few, 10), (every, 12)):
+        assert "12 cases to look at, by rule:\n  12  CR missing signal\n" in log
+        evidence = log[log.index("\nEvidence:") :]
+        assert (
+            re.findall(r"\n  (\w\d) ", evidence)
+            == [*(f"f{i}" for i in range(6)), *(f"r{i}" for i in range(6))][:listed]
+        )
+    assert few.endswith("\n  ... and 2 more: see --verbose\n")
+
+
 def test_rules_that_one_listed_case_breaks_are_counted_together(safe_gate: SafeGate) -> None:
     replies = [BAD, BAD, "You must go now.", "I know exactly how you feel."]
     log = run(safe_gate, *(turn(f"t{i}", assistant=reply, tags=[]) for i, reply in enumerate(replies))).out
