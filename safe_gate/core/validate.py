@@ -29,6 +29,7 @@ _MOST_FAULTS = 1_000
 
 _MOST_NAMED = 8  # known fields, where another one is given
 
+_MISSPELT = re.compile(r'is not a known field \(did you mean "(.*)"\?\)')
 _CLOSE = 0.75  # as alike as "work" and "wrok"
 _COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes quadratic time
 _Name = Callable[[Any], str]
@@ -79,7 +80,10 @@ class Schema:
         return Schema({**reduce(getitem, keys, self._schema), "$defs": self._schema["$defs"]})
 
     def faults(self, value: Any) -> tuple[Fault, ...]:
-        """Return every fault of a value, in the order of their places; none if it is valid."""
+        """Return every fault of a value, in the order of their places; none if it is valid.
+
+        A misspelt field is not missing, too.
+        """
         if self._is_plainly_valid(value):
             return ()
         definitions = self._schema.get("$defs", {})
@@ -88,7 +92,9 @@ class Schema:
             for error in islice(self._validator.iter_errors(value), _MOST_FAULTS)
             for fault in _faults(error, definitions)
         }
-        return tuple(sorted(found, key=lambda f: ([str(part).zfill(9) for part in f.path], f.message)))
+        meant = {(*fault.path[:-1], hint[1]) for fault in found if (hint := _MISSPELT.match(fault.message))}
+        kept = (fault for fault in found if fault.path not in meant or not fault.message.startswith("is missing;"))
+        return tuple(sorted(kept, key=lambda f: ([str(part).zfill(9) for part in f.path], f.message)))
 
     def _is_plainly_valid(self, value: Any) -> bool:
         """Return whether a value is valid by the fast validator. It cannot read half a surrogate pair."""

@@ -88,6 +88,21 @@ def test_a_line_that_is_no_case_is_named_with_what_was_expected(safe_gate: SafeG
     refused(safe_gate("eval", "--cases", "c.jsonl"), mention)
 
 
+def test_a_misspelt_field_is_one_problem_and_other_missing_fields_stay_some(safe_gate: SafeGate) -> None:
+    case = safe_case("s")
+    found = case["expectations"]["signal_generation"]
+    found["must_fnd_signals"] = found.pop("must_find_signals")
+    write_batch(Path("b.json"), case)
+    words = 'must_fnd_signals: is not a known field (did you mean "must_find_signals"?)'
+    refused(safe_gate("validate", "b.json"), words, "could not judge: 1 problem;")
+    write_cases(
+        Path("c.jsonl"), {"id": "a", "usr": "b", "assistant": "c"}, {"id": "b", "user": "c", "asistent": "d", "y": 1}
+    )
+    refused(safe_gate("validate", "c.jsonl"), '(did you mean "user"?)', '(did you mean "assistant"?)', ": 3 problems;")
+    write_cases(Path("c.jsonl"), {"id": "a", "user": "b", "reply": "c"})
+    refused(safe_gate("validate", "c.jsonl"), "a: assistant: is missing", ": 2 problems;")
+
+
 def test_marks_change_nothing_but_their_file(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     cases = [turn("a"), turn("b", expected={"agency_language": False})]
