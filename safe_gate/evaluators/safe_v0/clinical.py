@@ -306,8 +306,9 @@ class Note:
 
     @cached_property
     def _blocks(self) -> Sequence[int]:
-        """Where blocks of the recorded text begin or end, and where items of lists begin, in order."""
-        return sorted({*block_ends(self._normalised.original), *map(self._normalised.starts.__getitem__, self._items)})
+        """Where blocks of the recorded text begin or end, and where items begin, not quoted lines, in order."""
+        items = (self._normalised.starts[place] for place, (_, mark) in self._items.items() if mark != ">")
+        return sorted({*block_ends(self._normalised.original), *items})
 
     def _has_block(self, start: int, end: int) -> bool:
         """Return whether a block or an item begins or ends between words."""

@@ -176,6 +176,7 @@ def test_a_phrase_goes_over_the_end_of_a_line_but_not_of_an_item_a_heading_or_a_
     _, part = run(safe_gate, "--safe-match", match)
     found = [result["scores"]["AC"] for result in part["results"]]
     assert found == [1.0] * len(BROKEN) + [0.0] * len(APART)
+    assert counts("> Seen for head\n> injury.", "head injury"), "a quoted paragraph"
     items = "- head\n- injury"
     assert counts(f"Regions:\n\n{items} of arm", items), "as it is expected"
 
