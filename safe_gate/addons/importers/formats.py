@@ -200,22 +200,16 @@ def _decode_cells(rows: Rows) -> Rows:
     cells = [cell for value in tables for cell in value.values()]
     if not cells or any(map(_is_plain, cells)):
         return rows
-    return [
-        one._replace(value={name: _decode(cell) for name, cell in one.value.items()})
-        if isinstance(one, Record)
-        else one
-        for one in rows
-    ]
+    return [one._replace(value=_decoded(one.value)) if isinstance(one, Record) else one for one in rows]
 
 
 def _is_plain(cell: Any) -> bool:
-    is_text = isinstance(cell, str) and cell[:1] not in '"{['
-    return is_text and ("," in cell or _json(f'"{cell}"') is None)
+    return isinstance(cell, str) and _json(cell) is None and ("," in cell or _json(f'"{cell}"') is None)
 
 
-def _decode(cell: Any) -> Any:
-    held = (_json(text) for text in (cell, f'"{cell}"') if isinstance(cell, str))
-    return next((one for one in held if isinstance(one, str)), cell)
+def _decoded(row: Value) -> Value:
+    found = {name: [_json(text) for text in (cell, f'"{cell}"')] for name, cell in row.items() if isinstance(cell, str)}
+    return row | {name: one for name, some in found.items() for one in some if isinstance(one, str)}
 
 
 def _json(text: str) -> Any:

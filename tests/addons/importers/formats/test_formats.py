@@ -149,7 +149,7 @@ def test_langfuse_csv_holds_json(safe_gate: SafeGate) -> None:
     assert [one[2] for one in exchanges(imported(safe_gate, "in.csv"))] == ["C:\\new", "C:\\new"]
 
 
-@pytest.mark.parametrize("proof", ["Hello, you", "one\ntwo", "C:\\work", 'a "b"'])
+@pytest.mark.parametrize("proof", ["Hello, you", "one\ntwo", "C:\\work", 'a "b"', '"Go," she said.'])
 def test_a_cell_that_is_no_json_makes_all_cells_of_its_file_plain(safe_gate: SafeGate, proof: str) -> None:
     """In whichever row it is. A file whose texts are all JSON is decoded, also that the rows are no errors."""
     replies = ["C:\\new\\tools", '"Be kind."', "x"]
