@@ -239,12 +239,12 @@ def _outcomes(
 
 
 def _read_pages(recordings: Iterable[Recording]) -> Pages:
-    records = [one for recording in recordings for one in recording.records]
+    records = [one for recording in recordings if not recording.format.ending for one in recording.records]
     headers = [one for one in records if isinstance(one, Record) and one.is_header]
     beside = [one.value for one in headers if isinstance(one.value, dict)]
     numbers = [value_at(one, "meta", "page") for one in beside if value_at(one, "meta", "totalPages") is not None]
     numbered = len(numbers) if None in numbers else len({*map(repr, numbers)})
-    values = (one.value for one in records if beside and isinstance(one, Record) and not one.is_header)
+    values = (one.value for one in records if len(beside) > 1 and isinstance(one, Record) and not one.is_header)
     again = repeated(repr(one) for one in values if isinstance(one, dict) and "id" in one)
     return Pages(numbered, not all(map(_following, beside)), len(records) - len(headers) - len([*again]))
 

@@ -227,6 +227,11 @@ def test_fewer_records_than_the_total_are_refused_and_what_is_beside_them_is_lis
         write_json("b.json", page | {"page": 2, "data": [value]})
         expected = [f'the field "{name}" beside the records (2 records)' for name in ("failed", "page", "total")]
         assert left_out(safe_gate, "a.json", "b.json") == expected
+    write_json("a.json", page | {"data": [row(id="a", prompt=ASK, response=REPLY)] * 2})
+    assert len(imported(safe_gate, "a.json")) == 2, "two samples of one page are two records"
+    write_json("b.json", {"data": page["data"], "has_more": True})
+    write_json("log.json", {"status": "success", "eval": {}, "samples": []})
+    assert "b.json:1: is not the last page, as has_more says" in refusal(safe_gate, "b.json", "log.json")
 
 
 @pytest.mark.parametrize("order", [("in.jsonl", "out-1.jsonl"), ("z.jsonl", "a.jsonl")])
