@@ -59,9 +59,9 @@ class Request:
         return IMPORTING[self.evaluator]
 
     @property
-    def paths(self) -> Sequence[str]:
-        """The mapped paths of what was said."""
-        return [path for name, path in self.mapping.items() if name not in ("id", "tags")]
+    def paths(self) -> Mapping[str, str]:
+        """The mapped paths of what was said, by field."""
+        return {name: path for name, path in self.mapping.items() if name not in ("id", "tags")}
 
     @property
     def key(self) -> str:

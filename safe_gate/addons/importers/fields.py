@@ -134,10 +134,12 @@ def value_at(value: Any, path: str) -> Any:
     return value
 
 
-def has_fields(value: Any, paths: Collection[str]) -> bool:
-    """Return whether a value is an object with a field at each path, and there are paths."""
+def has_fields(value: Any, paths: Mapping[str, str]) -> bool:
+    """Return whether a value is an object with a field at each path, if there are paths, and one for the other side."""
+    sides = known_sides(value) if isinstance(value, dict) and paths.keys() & _SIDES.keys() else {}
     with suppress(RefusedRecord):
-        return isinstance(value, dict) and bool([value_at(value, path) for path in paths])
+        are_there = isinstance(value, dict) and bool([value_at(value, path) for path in paths.values()])
+        return are_there and all(found or side in paths for side, found in sides.items())
     return False
 
 

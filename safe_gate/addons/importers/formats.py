@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
@@ -91,7 +91,7 @@ def detect_format(record: Record) -> Format | None:
     return next((one for one in formats if one.knows(record)), None)
 
 
-def is_row(record: Record, paths: Collection[str]) -> bool:
+def is_row(record: Record, paths: Mapping[str, str]) -> bool:
     """Return whether an object is a record, whatever lists it holds: by its fields at mapped `paths`, or its format."""
     found = detect_format(record)
     return has_fields(record.value, paths) or (found is not None and not found.ending)

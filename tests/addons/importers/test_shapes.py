@@ -66,6 +66,8 @@ def test_an_object_with_the_mapped_fields_is_a_record(safe_gate: SafeGate, key: 
         assert (f'the field "{key}" (1 record)' in left_out(safe_gate, "in.json", *mapping)) == bool(items)
     write("in.json", {"q": "success", key: [call]})
     assert [case["user"] for case in imported(safe_gate, "in.json", *mapping)] == [ASK]
+    write("in.json", {"message": "OK", key: [{"message": ASK, "response": REPLY}]})
+    assert [case["user"] for case in imported(safe_gate, "in.json", "--map", "user=message")] == [ASK]
 
 
 @pytest.mark.parametrize("between", [",\n", "\n,", "\n,\n", ", "])
