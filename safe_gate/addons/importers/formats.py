@@ -135,7 +135,7 @@ def _read_chat(record: Record, seen: Seen) -> Iterable[Outcome]:
         # An `answer` beside it may be the right one of a data set.
         if any(found) and not any(one in known for one in found) and other.lower() != "answer":
             words = f'has a reply in "{other}" that "{name}" has not'
-            raise RefusedRecord(f"{words}; name both sides: --map user=PATH,assistant=PATH")
+            raise RefusedRecord(f"{words}; name both sides: --map user={name},assistant={other} or assistant={name}")
     return [Sample([], told, [name])]
 
 

@@ -77,7 +77,10 @@ def test_another_reply_beside_a_conversation_is_refused(
 ) -> None:
     write("in.jsonl", TALK | beside)
     if refused:
-        assert f'1: a: has a reply in "{refused}" that "messages" has not; name' in refusal(safe_gate, "in.jsonl")
+        assert f'1: a: has a reply in "{refused}" that "messages" has not; name' in (
+            err := refusal(safe_gate, "in.jsonl")
+        )
+        assert f" --map user=messages,assistant={refused} or assistant=messages\n" in err
     mapping = ("--map", "user=messages,assistant=messages") if refused else ()
     assert imported(safe_gate, "in.jsonl", *mapping) == [TALK]
 
