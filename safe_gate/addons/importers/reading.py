@@ -31,7 +31,7 @@ from safe_gate.addons.importers.files import (
     has_value,
 )
 from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detect_format, is_row, row_format
-from safe_gate.addons.importers.messages import parse_embedded_json
+from safe_gate.addons.importers.messages import is_message, parse_embedded_json
 from safe_gate.core.case import Exchange
 from safe_gate.core.jsontext import repeated, value_at
 from safe_gate.core.validate import suggestion
@@ -175,11 +175,11 @@ def _shape(data: bytes, wanted: Format | None) -> str:
 
 
 def _lists_of(value: Any, path: str = "") -> Iterator[str]:
-    """Yield where an object has lists of objects, as jq writes it, if the names on the way are words."""
+    """Yield where an object has lists of objects but messages, as jq writes it, if the names on the way are words."""
     for key, one in value.items() if isinstance(value, dict) else ():
         if _WORD.fullmatch(key):
             yield from _lists_of(one, f"{path}.{key}")
-            if isinstance(one, list) and one and all(isinstance(item, dict) for item in one):
+            if isinstance(one, list) and one and all(isinstance(item, dict) and not is_message(item) for item in one):
                 yield f"{path}.{key}"
 
 

@@ -79,6 +79,11 @@ def test_a_document_is_one_whatever_its_line_breaks(safe_gate: SafeGate, start: 
         (f'{{"results":[{start}{rows}\n]}}\n', 3, "\"results\"; take its list out with jq -c '.results[]', name the "),
         (f'{{"a": {{"b": [{start}{rows}\n]}}, "c": []}}\n', 3, "; take its list out with jq -c '.a.b[]', name the "),
         (f'{{"a": [{start}{rows}\n], "c": [{{}}]}}\n', 3, 'no format that is known, but records with "a", "c"; name '),
+        (
+            '{"a": {"messages": [{"role": "user", "content": "x"}]}, "b": 1}',
+            3,
+            'records with "a", "b"; name the fields',
+        ),
         (f'{{"a b": [{start}{rows}\n]}}\n', 3, 'records with "a b"; name the fields'),
         (f'{{"examples": [{start}{rows}\n', 3, "is not valid JSON: it breaks off"),
     ):
