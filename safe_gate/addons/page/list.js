@@ -152,7 +152,9 @@ function start() {
     const details = make("details", { className: one.kind }, make("summary", {}, ...heading(one, about)));
     details.addEventListener("toggle", () => {
       if (details.open && details.children.length === 1) {
-        const link = make("a", { href: "#" + new URLSearchParams({ case: one.id }), className: "link" }, "Link to this case");
+        const found = new URLSearchParams({ case: one.id });
+        if (cases.some((other) => other !== one && other.id === one.id)) found.set("evaluator", one.evaluator);
+        const link = make("a", { href: "#" + found, className: "link" }, "Link to this case");
         details.append(make("div", { className: "body" }, ...body(one, about), make("p", {}, link)));
       }
     });

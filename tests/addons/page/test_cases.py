@@ -95,6 +95,20 @@ def test_a_link_opens_its_case(safe_gate: SafeGate, browser: Browser) -> None:
     assert 100 <= len(shown(browser)) < 300  # the rest is drawn once somebody looks
 
 
+def test_the_link_of_a_case_opens_it_although_two_evaluators_have_its_id(safe_gate: SafeGate, browser: Browser) -> None:
+    write_batch(Path("b.json"), safe_case("x"), safe_case("S"))
+    write_cases(Path("c.jsonl"), turn("x"), turn("T"))
+    assert safe_gate(*RUN, "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 0
+    for evaluator, heading in (("safe_v0", "SAFE v0"), ("synthesis", "Synthesis")):
+        browser.open(PAGE)
+        choose(browser, evaluator=evaluator)
+        opened(browser)
+        (link,) = elements(browser, "#list a.link", "one.getAttribute('href')")
+        browser.open(PAGE, link)
+        assert shown(browser)[0] == "x"
+        assert texts_of(browser, "#list details[open] .evaluator") == [heading]
+
+
 def test_the_header_says_what_was_judged_and_the_cases_follow_the_rules(
     changed: Callable[..., None], safe_gate: SafeGate, browser: Browser, monkeypatch: Patch
 ) -> None:
