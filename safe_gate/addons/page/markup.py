@@ -61,7 +61,7 @@ def _words(words: Words | Phrase, longest: int = LONGEST) -> Markup:
     shown = Markup(html(words, longest))
     if isinstance(words, str):
         return shown
-    kind = Markup(' class="whole"') if len(words.text) <= _WHOLE else ""
+    kind = Markup(' class="whole"') if len(shown.unescape()) <= _WHOLE else ""
     return Markup("<code{}>{}</code>").format(kind, shown or " ")
 
 

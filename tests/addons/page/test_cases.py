@@ -301,6 +301,25 @@ def test_no_page_is_wider_than_the_screen(changed: Callable[..., None], browser:
     assert browser.run("document.documentElement.scrollWidth") == width
 
 
+CUT = "[...document.querySelectorAll('.scroll, .rates, .rates th')].filter((one) => one.scrollWidth > one.clientWidth + 1)"
+
+
+def test_a_long_name_pushes_nothing_off_the_screen(safe_gate: SafeGate, browser: Browser) -> None:
+    names = "evals/" + "long_name_" * 12, "x" * 211, "\u200b" * 24, "w" * 24
+    write_cases(Path("c.jsonl"), *(turn(one, asistant="y") for one in names))
+    assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl").code == 3
+    browser.open(PAGE, width=1200)
+    assert browser.run(f"{CUT}.length") == 0
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.run(f"{CUT}.length") == 0, "paper does not scroll"
+    write_batch(Path("b.json"), *(safe_case(one[:200], archetype=one[:200]) for one in names))
+    assert safe_gate(*RUN, "--safe-batch", "b").code == 0
+    for width in (390, 700, 1200):
+        browser.open(PAGE, width=width)
+        assert browser.run(f"{CUT}.filter((one) => !one.closest('.fold')).length") == 0
+        assert browser.run("document.documentElement.scrollWidth") == width
+
+
 def test_paper_has_what_is_open_and_no_controls(safe_gate: SafeGate, browser: Browser) -> None:
     assert safe_gate(*RUN, *clinical_and_turns()).code == 1
     browser.open(PAGE, dark=True)
