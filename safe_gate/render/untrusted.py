@@ -69,20 +69,23 @@ def markdown(words: Words, longest: int = LONGEST) -> str:
 
     Inside `<code>` GitHub makes no mention and no issue link. Entities keep `|`, backticks, `*` and `<!--` text
     everywhere, also in a table cell. GitHub links bare addresses even in code; `<wbr>` breaks them up and leaves no
-    trace in a copy.
+    trace in a copy. It also lets a long name break, which would push the next columns of a table out of sight.
 
     >>> markdown(Untrusted("@org | <b>"))
     '<code><wbr>&#64;org &#124; &#60;b&#62;</code>'
     """
     if isinstance(words, str):
         return words
-    shown = escape_invisible(words.text, longest)
+    shown = _PART_OF_NAME.sub(r"\g<0>" + _BREAK, escape_invisible(words.text, longest))
     return f"<code>{shown.translate(_IN_CODE) or ' '}</code>"
 
 
+_BREAK = "\u200b"  # which `escape_invisible` leaves nowhere
+# The first part of more than 24 signs without a blank. No mark is parted from its letter.
+_PART_OF_NAME = re.compile(r"(?=[!-~\w]{25})(?:[!-~\w]{11,23}[/_-]|[!-~\w]{24})")
 _ENTITIES = {code: f"&#{code};" for code in range(0x80) if not (chr(code).isalnum() or chr(code) in " ,'")}
 # What every bare address has between its parts: pat@host.example, https://host, www.host (cmark-gfm, autolink.c).
-_IN_CODE = _ENTITIES | {ord(sign): f"<wbr>&#{ord(sign)};" for sign in ".:@"} | {ord("-"): "-"}
+_IN_CODE = _ENTITIES | {ord(sign): f"<wbr>&#{ord(sign)};" for sign in ".:@"} | {ord("-"): "-", ord(_BREAK): "<wbr>"}
 
 
 def quotation(pieces: Iterable[tuple[Untrusted, bool]]) -> str:

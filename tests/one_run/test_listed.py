@@ -49,7 +49,7 @@ def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed
     by_rule = comment.index("\nBy rule: ")
     by_tag = "\nBy tag or archetype: <code>all</code> **60** · <code>even</code> **30** · <code>Auditor</code> **5**\n"
     assert by_rule < comment.index(by_tag) < comment.index("| 🔴 |")
-    assert "Unverifiable reassurance: <code>reassurance-guarantee&#47;good-will-come</code> **60**" in comment
+    assert "Unverifiable reassurance: <code>reassurance-guarantee&#47;<wbr>good-will-come</code> **60**" in comment
 
 
 def test_score_counts_a_review_as_a_case_to_look_at_with_and_without_verbose(safe_gate: SafeGate) -> None:
