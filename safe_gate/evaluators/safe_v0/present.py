@@ -161,6 +161,7 @@ def finding(case: Result) -> Finding:
     low += [f"{name} fails" for name in case.rejected]
     doubts = tuple(no_reply_phrase(case.no_reply))
     causes = (
+        *(Cause("No reply"),) * bool(doubts),
         *(Cause(f"{metric} {_FAULT_NOUNS[metric]}") for metric in METRICS if scores[metric] < 1),
         *(Cause(name, one.by) for name, one in case.rejected.items()),
     )
@@ -177,7 +178,7 @@ def finding(case: Result) -> Finding:
         evidence=evidence,
         place=case.place,
         doubts=doubts,
-        causes=causes or (Cause("No reply"),) * bool(doubts),
+        causes=causes,
         groups=(case.archetype,),
         ends_well=case.label == Label.PASS,
     )

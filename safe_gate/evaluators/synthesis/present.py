@@ -231,12 +231,13 @@ def _case_row(case: Result) -> tuple[str | Untrusted, ...]:
 def finding(case: Result) -> Finding:
     """Return the finding for one case: its faults and the evidence."""
     failed = [(check_title(name), case.checks[name]) for name in case.failed]
-    causes = [
+    doubts = dict(_doubts(case))
+    causes = [*map(Cause, doubts), *[Cause("Negative example passes")] * (case.is_negative_example and case.passed)]
+    causes += [
         Cause(title, rule) if rule else Cause(f"{title} (no rule matches)")
         for title, check in failed
         for rule in dict.fromkeys(check.failing_rules) or ("",)
     ]
-    doubts = tuple(_doubts(case))
     outcome = f"fails {', '.join(map(check_words, case.failed))}" if failed else _outcome(case)
     wrong = ", ".join(check_words(name) for name, one in case.labels.items() if not one.match)
     if case.is_as_expected and wrong:
@@ -245,9 +246,9 @@ def finding(case: Result) -> Finding:
         case_id=Untrusted(case.id),
         severity=Severity.REVIEW if case.passed else Severity.FAILING,
         what=outcome,
-        evidence=(*doubts, *chain.from_iterable(evidence_phrases(check) for _, check in failed)),
+        evidence=(*doubts.values(), *chain.from_iterable(evidence_phrases(check) for _, check in failed)),
         place=case.place,
-        doubts=doubts,
+        doubts=tuple(doubts.values()),
         causes=tuple(causes) or (Cause(outcome.capitalize()),),
         groups=tuple(dict.fromkeys(case.tags)),
         ends_well=case.is_as_expected,
@@ -335,12 +336,12 @@ def judgements(_part: Any, case: Result) -> Iterator[Judgement]:
             yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(check.failing_hits))
 
 
-def _doubts(case: Result) -> Iterator[Phrase]:
-    yield from no_reply_phrase(case.no_reply)
+def _doubts(case: Result) -> Iterator[tuple[str, Phrase]]:
+    yield from (("No reply", phrase) for phrase in no_reply_phrase(case.no_reply))
     if case.disguised_letters:
-        yield (f"{case.disguised_letters} {_DISGUISED}",)
+        yield "Disguised letters", (f"{case.disguised_letters} {_DISGUISED}",)
     if unread := case.unread_checks:
-        yield (f"not in English, which {', '.join(map(check_words, unread))} cannot read",)
+        yield "Not English", (f"not in English, which {', '.join(map(check_words, unread))} cannot read",)
 
 
 field_titles = {"user": "Message", "assistant": "Reply"}
