@@ -112,7 +112,7 @@ def _refusal(body: bytes, sink: Sink, timer: Timer) -> str:
             return ""
         tries += 1
         if wait is None or tries > len(_BACKOFF) or not timer.wait(max(_BACKOFF[tries - 1], wait)):
-            return f"{why} after {plural(tries, 'try', 'tries')}"
+            return f"{why} ({plural(tries, 'try', 'tries')})"
 
 
 def _post_once(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None]:

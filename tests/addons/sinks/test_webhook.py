@@ -49,7 +49,7 @@ def test_batches_are_bounded_in_order_and_each_has_a_key_of_its_own(safe_gate: S
     before = len(webhook.posts)
     (warning,) = warnings(run(safe_gate, *to(webhook)))
     first, _refused = webhook.posts[before:]  # which ends the sending
-    assert f"sink 1 (webhook): HTTP 413 after 1 try; {len(first.events)} events sent before." in warning
+    assert f"sink 1 (webhook): HTTP 413 (1 try); {len(first.events)} events sent before." in warning
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,12 @@ def test_what_may_pass_is_tried_again_with_the_same_key(
 @pytest.mark.parametrize(
     ("answers", "words", "tries"),
     [
-        ([(500, {})] * 5, "HTTP 500 after 5 tries", 5),
-        ([(DROP, {})] * 5, "no connection after 5 tries", 5),
-        ([(429, {"Retry-After": "3600"})], "HTTP 429 after 1 try", 1),
-        ([(401, {})], "HTTP 401 after 1 try", 1),
-        ([(302, {"Location": "/elsewhere"})], "HTTP 302 after 1 try", 1),
-        ([(600, {})], "HTTP 600 after 1 try", 1),
+        ([(500, {})] * 5, "HTTP 500 (5 tries)", 5),
+        ([(DROP, {})] * 5, "no connection (5 tries)", 5),
+        ([(429, {"Retry-After": "3600"})], "HTTP 429 (1 try)", 1),
+        ([(401, {})], "HTTP 401 (1 try)", 1),
+        ([(302, {"Location": "/elsewhere"})], "HTTP 302 (1 try)", 1),
+        ([(600, {})], "HTTP 600 (1 try)", 1),
     ],
 )
 def test_what_does_not_pass_is_one_warning_and_the_verdict_stands(
@@ -97,9 +97,12 @@ def test_a_server_gone_or_untrusted_is_one_warning(safe_gate: SafeGate, webhook:
     with receiving() as gone:
         pass
     (warning,) = warnings(run(safe_gate, *to(gone)))
-    assert "sink 1 (webhook): no connection after 5 tries" in warning
+    assert "sink 1 (webhook): no connection (5 tries)" in warning
     (warning,) = warnings(run(safe_gate, "--sinks", f"https{webhook.url.removeprefix('http')}"))
-    assert "sink 1 (webhook): the server's certificate is not trusted: set the PEM file of its authority" in warning
+    untrusted = (
+        "the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE (1 try)"
+    )
+    assert f"sink 1 (webhook): {untrusted}; 0 events" in warning
 
 
 TELLING = ("nothing", "headers", "chunk sizes", "body")  # a client waits for each in code of its own
