@@ -54,7 +54,7 @@ def _run_as_json(arguments: list[str]) -> int:
         lost = _print(_command.as_json(arguments, code, told), sys.stdout)
         if lost and not isinstance(lost, BrokenPipeError):
             _print(f"standard output: cannot be written: {lost.strerror}", sys.stderr)
-            return code if "verdict" in told else _COULD_NOT_JUDGE  # a verdict stands, as in a log
+            return code or _COULD_NOT_JUDGE
     return code
 
 

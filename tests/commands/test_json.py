@@ -163,8 +163,9 @@ def test_the_next_command_can_be_pasted_whatever_the_ids_are(safe_gate: SafeGate
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
-def test_an_object_that_is_lost_fails_a_command_but_changes_no_verdict() -> None:
-    for words, code in ((["run", "--cases", "c.jsonl"], 1), (["validate", "c.jsonl"], 3)):
+def test_an_object_that_is_lost_leaves_no_command_with_exit_code_0() -> None:
+    run = ["run", "--cases"]
+    for words, code in (([*run, "c.jsonl"], 1), ([*run, "g.jsonl"], 3), (["validate", "c.jsonl"], 3)):
         with Path("/dev/full").open("w") as full:
             command = [sys.executable, "-I", "-m", "safe_gate", *words, "--json"]
             ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
