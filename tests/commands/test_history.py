@@ -14,6 +14,7 @@ from safe_gate.commands.history import read
 from tests.support.browser import Browser, chromium
 from tests.support.cases import (
     BAD,
+    GOOD,
     REPOSITORY,
     SILENT,
     Patch,
@@ -121,6 +122,16 @@ def test_the_limit_on_all_labels_is_drawn_at_their_rate(safe_gate: SafeGate) -> 
     chart = drawn()["Agreement with human labels"]
     assert [one[0].text for one in chart.iter("line") if one.get("class") == "limit"] == ["at least 40%"]
     assert [one[0].text for one in chart.iter("circle") if one.get("class") == "s0"] == ["all labels: 50.0%"]
+
+
+def test_a_band_has_the_whole_interval_also_of_a_run_alone(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{place}", assistant=BAD if place < 11 else GOOD) for place in range(30)))
+    assert safe_gate("run", "--cases", "c.jsonl", "--report-dir", "runs").code == 1
+    safe_gate("history", "runs/safe-gate.json", "--report-dir", "out")
+    (band,) = drawn()["As expected"].iter("polygon")
+    across, down = zip(*([*map(float, point.split(","))] for point in str(band.get("points")).split()), strict=True)
+    assert max(across) - min(across) > 4
+    assert (min(down), max(down)) == (54.8, 103.7), "78 % and 46 % of an axis from 0 %"
 
 
 def test_waivers_that_let_a_run_pass_are_counted(safe_gate: SafeGate) -> None:

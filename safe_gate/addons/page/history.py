@@ -22,6 +22,7 @@ _SHOWN = 30  # runs that a table in Markdown has: the latest
 _AGREEMENT = "Agreement with human labels"
 _LEFT, _WIDE, _TOP, _PLOT = 44, 500, 22, 150  # pixels
 _AXES = ((0.9, 5), (0.8, 4), (0.6, 4), (0.0, 4))  # where the axis of rates may begin, and how many steps it has
+_SIDES = (-0.12, 0.12)  # of a run, where its band begins and ends: one point alone has no width
 _FEW_LABELS = 6
 _JUDGING_NOTHING = ("text", "weights")
 
@@ -202,9 +203,11 @@ class Chart(NamedTuple):
 
     @classmethod
     def of(cls, lines: Sequence[Line], when: Sequence[str], changes: Sequence[int]) -> Chart:
-        """Return the chart of some lines, with an axis that has room for each of their values."""
+        """Return the chart of some lines, with an axis that has room for each of their values, or for their bands."""
         limits = [limit for one in lines for limit in one.limits if limit is not None]
-        least = min((*limits, *(value for one in lines for _, value in one.values())), default=0)
+        rates = (rate for one in lines for rate in one.rates if rate)
+        lows = (wilson(*rate)[0] if len(lines) == 1 else rate[0] / rate[1] for rate in rates)
+        least = min((*limits, *lows), default=0)
         return cls(lines, when, changes, bool(limits), *next(axis for axis in _AXES if axis[0] <= least))
 
     @property
@@ -237,12 +240,12 @@ class Chart(NamedTuple):
         return path
 
     def bands(self, line: Line) -> Iterator[str]:
-        """Yield the 95 % intervals of a line. Consecutive runs form one shape."""
+        """Yield the 95 % intervals of a line, the only one. Consecutive runs form one shape."""
         for is_there, some in groupby(enumerate(line.rates), lambda item: bool(item[1])):
             if is_there:
-                ends = [(f"{self.x(place):.1f}", *wilson(*rate)) for place, rate in some if rate]
-                upper = [f"{x},{self.y(high):.1f}" for x, _, high in ends]
-                lower = [f"{x},{self.y(max(low, self.lowest)):.1f}" for x, low, _ in reversed(ends)]
+                found = [(place + side, *wilson(*rate)) for place, rate in some if rate for side in _SIDES]
+                upper = [f"{self.x(place):.1f},{self.y(high):.1f}" for place, _, high in found]
+                lower = [f"{self.x(place):.1f},{self.y(low):.1f}" for place, low, _ in reversed(found)]
                 yield " ".join(upper + lower)
 
 
