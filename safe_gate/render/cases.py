@@ -99,6 +99,7 @@ def _marked(
     evidence = {one.id: tuple(evidence_of(evaluator, one.before)) for one in changes if one.before is not None}
     for finding in findings:
         case_id, severity, what = finding.case_id.text, finding.severity, finding.what
+        kind = kinds.get(case_id, "")
         is_counted = any(severity in counted.get(one, ()) for one in ("", *finding.groups)) and not finding.ends_well
         if case_id in waived:  # rules that ignore waivers name the cases they count
             severity, what, is_counted = Severity.REVIEW, f"{what}, waived", False
@@ -107,7 +108,7 @@ def _marked(
             what=what,
             breaks=is_counted or case_id in named,
             doubts_break=case_id in doubted,
-            news=NEWS.get(kinds.get(case_id, ""), ""),
+            news=kind if kind in NEWS else "",
             before=evidence.get(case_id, ()),
         )
 

@@ -34,13 +34,8 @@ NEW_CASE = "new case"
 
 FAILS_BY_RULES, _FIXED_BY_RULES = "fails by today's rules", "fixed by today's rules"
 
-NEWS = {
-    NEWLY_FAILING: NEWLY_FAILING,
-    "still failing": "failing before",
-    FAILS_BY_RULES: FAILS_BY_RULES,
-    NEW_CASE: NEW_CASE,
-}
-"""How a case to look at is labelled, by the kind of its change."""
+NEWS = frozenset({NEWLY_FAILING, "still failing", FAILS_BY_RULES, NEW_CASE})
+"""The kinds of changes that a case to look at is labelled with."""
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
 """The order of changed cases."""

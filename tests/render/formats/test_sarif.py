@@ -1,5 +1,6 @@
 """Reports as SARIF: what it shows, and where."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -95,12 +96,14 @@ def test_a_baseline_gives_each_result_a_state(safe_gate: SafeGate) -> None:
     assert not any("baselineState" in one for one in read().run["results"])
     Path("reports/safe-gate.json").rename("old.json")
     now = was_bad, turn("gets bad", assistant=BAD), stays_good, turn("added", assistant=BAD)
-    run(safe_gate, *now, flags=("--baseline", "old.json", *ALL))
+    log = run(safe_gate, *now, flags=("--baseline", "old.json", *ALL)).out
     found = read()
     states = {case_of(one): one["baselineState"] for one in found.run["results"]}
     assert states == {"was bad": "unchanged", "gets bad": "new", "added": "new"}
     changes = {"was bad": "still failing", "gets bad": "newly failing", "stays good": "", "added": "new case"}
     assert {row["id"]: row["change"] for row in found.csv} == changes
+    in_log = re.findall(r"^  (.+) \(c\.jsonl:\d\) fails .+ \((.+)\)$", log, re.MULTILINE)
+    assert dict(in_log) == {case: change for case, change in changes.items() if change}
     assert properties(found, "gets bad")["since-baseline"] == "newly failing"
 
 
