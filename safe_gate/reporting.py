@@ -243,7 +243,7 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
         ids = [one.id for part in view.parts for one in results_of(part.part) if one.id in blamed]
     stale = [rule.group for rule in view.report.broken() if rule.rule == rules.STALE_RECORDINGS]
     if ids:
-        name, words = "explain", ids[:_MOST_NAMED]
+        name, words = "explain", [*dict.fromkeys(ids[:_MOST_NAMED])]
     elif stale:
         name, words = "lock", [*dict.fromkeys(stale)]
     elif compared and not _rules_of_compare(view.report, compared).isdisjoint(broken):

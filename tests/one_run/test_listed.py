@@ -102,6 +102,13 @@ def test_a_case_without_a_reply_is_counted_so_whatever_else_fails(safe_gate: Saf
     assert "4 cases to look at, by rule:\n  4  Not English\n  4  Wording" in log
 
 
+def test_the_next_command_names_an_id_of_two_evaluators_once(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("x", output=SILENT))
+    log = run(safe_gate, turn("x", assistant=BAD), flags=BATCH).out
+    assert log.endswith("\nNext: safe-gate explain x --batch b --cases c.jsonl\n")
+    assert safe_gate("explain", "x", "--batch", "b", "--cases", "c.jsonl").out.count("x (") == 2
+
+
 _LONG = f"{'I see. ' * 40}{BAD}{' Take care.' * 40}"
 
 
