@@ -10,7 +10,6 @@ from safe_gate.baseline import comparison
 from safe_gate.baseline.source import Baseline, Snapshots, baseline_kind, open_snapshots, refuse_narrower_filter
 from safe_gate.baseline.weakened import terms_of, weakened_since
 from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command, texts
-from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate import rules, waivers, weakening
 from safe_gate.gate.comparison import GUARDING, ComparedRun, Guards, Status, judge
 from safe_gate.gate.weakening import Cases
@@ -70,7 +69,7 @@ def main(call: Call) -> int:
     if found.status == Status.NONE:
         raise _nothing_in(base)
     outcomes = judge(found.parts, guards, known) + weakening.judge(weakened)
-    if all(outcome.passed for outcome in outcomes) and not any(part.cases.both for _, part in parts_of(found.parts)):
+    if (verdict := rules.verdict(outcomes)) is Verdict.ERROR:
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
         raise CannotJudge.at(base, words, Code.BASE_UNAVAILABLE)
     effects.tell("comparison", codec.to_json(found))
@@ -82,7 +81,6 @@ def main(call: Call) -> int:
         section = comparison_section(found, side.parts)
         effects.out(console.scorecard(section, everything=call.arguments["verbose"]))
         effects.out(console.outcomes_table(outcomes))
-    verdict = rules.verdict(outcomes)
     said = found.status if verdict is Verdict.PASS else verdict.value
     effects.tell("verdict", verdict.value)
     effects.out(f"Compare: {said.upper()} ({headline(found)})")

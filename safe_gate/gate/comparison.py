@@ -336,7 +336,8 @@ def judge(
 ) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every guard that is on, for each evaluator that was compared.
 
-    Cases that are `waived`, by evaluator and id, break no guard on single cases except `protect`.
+    Cases that are `waived`, by evaluator and id, break no guard on single cases except `protect`. Without a case in
+    both runs a guard that holds has judged nothing, and has no outcome.
     """
     return tuple(
         outcome
@@ -345,6 +346,7 @@ def judge(
             *_on_cases(evaluator, part, guards, (waived or {}).get(evaluator.name, frozenset())),
             *_on_metrics(evaluator, part.metrics, guards),
         )
+        if part.cases.both or not outcome.passed
     )
 
 

@@ -51,7 +51,7 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: settings.get(name) for name in LIMITS}
 
 
-UNJUDGED = "each rule is off, has too few cases, or only finds unusable recordings"
+UNJUDGED = "each rule is off, has too few cases or none to compare, or only finds unusable recordings"
 """Why no rule judges some cases."""
 
 

@@ -110,11 +110,12 @@ def idle_rules(report: Report) -> Iterator[Phrase]:
         if report.parts[name] is None and (asked := _rules_set(evaluator, policy)):
             words = f"{evaluator.title} did not run: it has no input, so its rules do not apply"
             yield (f"{words}: {enumerated(asked)}.",)
-    rules = ("protect", "max_regressions", "max_score_drop")
-    asked = [name.replace("_", "-") for name in rules if policy[name] not in (None, [])]
-    if asked and (compared is None or compared.status == "none"):
-        why = "No baseline is set, so nothing was compared, and" if compared is None else "There is no baseline yet, so"
-        yield (f"{why} these rules judged nothing: {', '.join(asked)}.",)
+    guards = ("protect", "max_regressions", "max_score_drop")
+    asked = [name.replace("_", "-") for name in guards if policy[name] not in (None, [])]
+    if idle := [name for name in asked if name not in {rule.rule for rule in report.rules}]:
+        lacks = "No case is in both runs" if compared and compared.status != "none" else "There is no baseline yet"
+        why = f"{lacks}, so" if compared else "No baseline is set, so nothing was compared, and"
+        yield (f"{why} these rules judged nothing: {', '.join(idle)}.",)
 
 
 def _rules_set(evaluator: Evaluator, policy: JsonObject) -> list[str]:

@@ -208,6 +208,25 @@ def test_compare_of_runs_without_a_case_in_common_is_no_pass(safe_gate: SafeGate
     refused(safe_gate("compare", base, ".", *evaluator, *LOST), words)
 
 
+def test_rules_on_the_baseline_judge_no_run_without_a_case_in_common(safe_gate: SafeGate) -> None:
+    write()
+    strict = ("--baseline", commit(), "--max-regressions", "0", "--max-unexpected-failures", "off")
+    write_cases(Path("c.jsonl"), turn("other", assistant=BAD))
+    refused(safe_gate("run", *ALL[2:], *strict, *LOST), "safe-gate: no rule judges these cases: ")
+    said = "these rules judged nothing: max-regressions, max-score-drop."
+    for case_id, rules in (("S-0", {"min-pass-rate", "max-regressions", "min-drop"}), ("other", {"min-pass-rate"})):
+        write_batch(Path("b.json"), safe_case(case_id))
+        done = safe_gate("run", *ALL, *strict, *LOST, "--max-score-drop", "0")
+        assert (done.code, "No rule judges the Synthesis cases: " in done.out) == (0, True), done.log
+        assert (f"No case is in both runs, so {said}" in done.out) == (case_id == "other")
+        assert {one["evaluator"] for one in report()["rules"]} == {"safe_v0"}
+        assert rules <= {one["rule"] for one in report()["rules"]}
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+    assert safe_gate("run", *ALL, *strict, "--protect", "T-1").code == 1
+    gone = {(rule, "synthesis") for rule in ("no-removed-cases", "protect")}
+    assert broken(report()) == {("no-removed-cases", "safe_v0"), *gone}
+
+
 @pytest.mark.parametrize("text", ["full", "none"])
 def test_a_broken_rule_on_single_cases_names_them(safe_gate: SafeGate, text: str) -> None:
     write()

@@ -110,7 +110,7 @@ def test_it_is_off_by_default_and_eval_may_allow_any_number_of_failures(safe_gat
 
 
 def test_a_run_in_which_every_rule_is_off_or_skipped_says_why_it_has_no_verdict(safe_gate: SafeGate) -> None:
-    unjudged = "each rule is off, has too few cases, or only finds unusable recordings"
+    unjudged = "each rule is off, has too few cases or none to compare, or only finds unusable recordings"
     words = f"safe-gate: no rule judges these cases: {unjudged}; set a limit, such as min-synthesis-pass-rate\n"
     for tags in ({"nobody": {"min-pass-rate": 1, "optional": True}}, {}):
         configure({"tags": tags})
@@ -123,7 +123,7 @@ def test_a_run_in_which_every_rule_is_off_or_skipped_says_why_it_has_no_verdict(
 def test_cases_of_one_evaluator_that_no_rule_judges_are_named(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s"))
     both = (*RUN[1:], "--safe-batch", "b.json")
-    why = "each rule is off, has too few cases, or only finds unusable recordings"
+    why = "each rule is off, has too few cases or none to compare, or only finds unusable recordings"
     said = f"No rule judges the Synthesis cases: {why}."
     ran = safe_gate("run", *both, "--reports", "markdown,html")
     texts = (ran.out, MARKDOWN.read_text("utf-8"), Path("reports/safe-gate.html").read_text("utf-8"))
