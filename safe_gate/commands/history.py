@@ -36,8 +36,9 @@ def main(call: Call) -> int:
         folder / "safe-gate.history.md": (text := addons.page.history.markdown_summary(moments, notes)),
     }
     disk.write_all(written)
-    effects.out(console.table_text(addons.page.history.runs_table(moments, with_labels=False)))
-    for note in notes:
+    table, earlier = addons.page.history.latest_runs(moments, console.MOST_ROWS, with_labels=False)
+    effects.out(console.draw_table(table))
+    for note in [(earlier,)] * bool(earlier) + notes:
         effects.out(phrase_line(note))
     effects.out(f"Written: {', '.join(console.path_text(disk.display_path(path)) for path in written)}")
     publishing.append_to_summary([text], effects, is_dry=options.dry_run)

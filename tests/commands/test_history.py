@@ -21,10 +21,12 @@ from tests.support.cases import (
     Ran,
     SafeGate,
     refused,
+    report,
     safe_case,
     turn,
     write_batch,
     write_cases,
+    write_json,
 )
 from tests.support.formats import html as read_page
 
@@ -154,6 +156,19 @@ def test_another_judge_is_a_change_of_the_rules(safe_gate: SafeGate, monkeypatch
     assert safe_gate("history", "runs/*/safe-gate.json", "--report-dir", "out").code == 0
     changed = [line.split("|")[-2].strip() for line in TEXT.read_text("utf-8").splitlines() if "| 1970" in line]
     assert changed == ["", "", "judges"]
+
+
+def test_of_many_runs_the_terminal_and_the_text_have_the_latest(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate("run", "--cases", "c.jsonl")
+    for number in range(1, 106):
+        at = f"2026-01-01T{number // 60:02}:{number % 60:02}:00Z"
+        write_json(f"runs{number}.json", report() | {"generated_at": at})
+    lines = safe_gate("history", "runs*.json", "--report-dir", "out").out.splitlines()
+    runs = [line.split("│")[1].strip() for line in lines if "2026-01-01" in line]
+    assert (runs, lines[-2]) == ([*map(str, range(6, 106))], "… and 5 earlier runs: see the page.")
+    *_, last, _, more = TEXT.read_text("utf-8").splitlines()
+    assert (last.split()[1], more) == ("105", "… and 75 earlier runs: see the page.")
 
 
 @pytest.mark.parametrize(

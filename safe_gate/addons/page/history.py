@@ -128,6 +128,13 @@ def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
     return Table(titles, ">" + "<" * (len(titles) - 1), tuple(zip(*cells, strict=True)))
 
 
+def latest_runs(moments: Sequence[Moment], most: int, *, with_labels: bool = True) -> tuple[Table, str]:
+    """Return the table of at most so many runs, the latest, and a sentence on the earlier ones, "" for none."""
+    found, more = runs_table(moments, with_labels=with_labels), len(moments) - most
+    earlier = f"… and {plural(more, 'earlier run')}: see the page." if more > 0 else ""
+    return found._replace(rows=found.rows[-most:]), earlier
+
+
 def _rate_text(rates: Sequence[Rate]) -> str:
     """Return the first of several rates, which is that of all cases or labels; empty of nothing."""
     return "".join(f"{percent(one.part / one.whole, 1)} ({one.part} of {one.whole})" for one in rates[:1] if one.whole)
@@ -254,8 +261,8 @@ class Chart(NamedTuple):
 
 def markdown_summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
     """Return the history as Markdown: the latest runs as a table."""
-    found, more = runs_table(moments), len(moments) - _SHOWN
+    found, earlier = latest_runs(moments, _SHOWN)
     lines = [f"### SAFE Gate history · {title(moments)}", ""]
     lines += [line for note in notes for line in (markdown.phrase_line(note), "")]
-    lines += [*markdown.table_lines(found._replace(rows=found.rows[-_SHOWN:])), ""]
-    return "\n".join([*lines, *([f"… and {plural(more, 'earlier run')}: see the page.", ""] if more > 0 else [])])
+    lines += [*markdown.table_lines(found), ""]
+    return "\n".join([*lines, *([earlier, ""] if earlier else [])])
