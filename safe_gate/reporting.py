@@ -143,6 +143,9 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
         effects.out(console.rules_text(judged.report))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_text(path) for path in written)}")
+    made = Path(options.report_dir) / "safe-gate.json"
+    if made in reports and (words := disk.too_long(made)):
+        effects.err(f"safe-gate: warning: {disk.display_path(made)} {words}")
     hands_over = not overwritten_reports((_hand_over(options),), options)
     if options.dry_run or options.sinks or effects.context.has_runner:
         from safe_gate.github import publishing  # a run on a developer's machine starts without it

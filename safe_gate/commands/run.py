@@ -14,6 +14,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.gate.stored import report_json, streamed
 from safe_gate.github import Effects
 from safe_gate.inputs import disk
+from safe_gate.model.problems import CannotJudge
 from safe_gate.render import console
 from safe_gate.settings import Settings
 
@@ -48,6 +49,8 @@ def _score_shard(shard: addons.scale.Shard, options: Settings, effects: Effects,
         concluded = reporting.conclude(content, options, effects, reporting.unread_reports_of(options))
         return concluded.report.verdict.exit_code
     disk.write(path, jsontext.pieces(content.to_json()))
+    if words := disk.too_long(path):
+        raise CannotJudge.at(disk.display_path(path), words)  # not only the job that merges finds it
     effects.tell("reports", [disk.display_path(path)])
     cases = " and ".join(
         f"{len(content.results[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"

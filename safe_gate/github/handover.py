@@ -62,8 +62,6 @@ def read(path: Path) -> HandOver:
         raise CannotJudge.at(
             name, "is missing; download the run's artifact, and set report-dir to its folder", Code.UNREADABLE_FILE
         )
-    if words := too_long(path):
-        raise CannotJudge.at(name, words)
     try:
         content: JsonObject = checked.read_document(path, "publication")
         if faults := checked.load_schema("report").faults(content["report"]):
@@ -79,13 +77,6 @@ def read(path: Path) -> HandOver:
         **{fact: content[fact] for fact in ("gate", "job", "pull_request", "head_sha", "folder", "checkout")},
         report=_judged_again(read_report(content["report"]), name),
     )
-
-
-def too_long(path: Path) -> str:
-    """Return why `publish` refuses a file for its size, or nothing."""
-    if not path.is_file() or path.stat().st_size <= disk.WHOLE_FILE:
-        return ""
-    return f"is longer than {disk.WHOLE_FILE} bytes, the most that publish reads; divide the cases among several gates"
 
 
 def _judged_again(report: Report, name: str) -> Report:

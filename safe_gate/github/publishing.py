@@ -125,7 +125,7 @@ def _write_hand_over(report: Report, draft: comment.Draft, wanted: Settings, eff
     except CannotJudge as error:
         _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
         return ""
-    if words := handover.too_long(path):
+    if words := disk.too_long(path):
         _warn(f"{disk.display_path(path)} {words}", effects)
     return disk.display_path(path)
 

@@ -189,6 +189,11 @@ WRITTEN_BY_HAND = 2 << 20
 WHOLE_FILE = 32 << 20
 """The most bytes of any other document, such as a report or a shard."""
 
+_TOO_LONG = (
+    f"is longer than {WHOLE_FILE >> 20} MiB, the most that is read of a report or a shard; compare with a commit, use"
+    " more shards, or divide the cases among several gates"
+)
+
 
 def read_text(path: FilePath, name: str, most: int | None = None) -> str:
     """Return the text of a UTF-8 file of at most `most` bytes, by default `WHOLE_FILE`. Problems call it `name`.
@@ -206,11 +211,16 @@ def read_bytes(path: FilePath, name: str, most: int, setting: str = "") -> bytes
     try:
         with open_regular(path) as file:
             if len(data := file.read(most + 1)) > most:
-                words = f"is longer than {most} bytes; expected a shorter file"
+                words = _TOO_LONG if most == WHOLE_FILE else f"is longer than {most >> 20} MiB; expected a shorter file"
                 raise CannotJudge.at(name, too_long_message(most, setting) if setting else words)
             return data
     except OSError as error:
         raise CannotJudge(unreadable_problem(path, error, name)) from error
+
+
+def too_long(path: Path) -> str:
+    """Return why a report or a shard that was written cannot be read again for its size, "" if it can."""
+    return _TOO_LONG if path.is_file() and path.stat().st_size > WHOLE_FILE else ""
 
 
 def open_regular(path: FilePath) -> BinaryIO:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, refused, report, safe_case, turn, write_batch, write_cases, write_json
+from tests.support.cases import Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.synthesis import run
 
 LONG = "x" * 2001
@@ -64,6 +64,26 @@ def test_a_line_of_more_than_a_million_values_exits_3(safe_gate: SafeGate) -> No
     refused(safe_gate("run", "--safe-batch", "b.json"), f"b.json:1: {words}")
 
 
+TOO_LONG = (
+    "is longer than 32 MiB, the most that is read of a report or a shard; compare with a commit, use more shards, or"
+    " divide the cases among several gates\n"
+)
+
+
+def test_what_is_too_long_to_be_read_again_is_told_by_the_run_that_writes_it(
+    safe_gate: SafeGate, monkeypatch: Patch
+) -> None:
+    monkeypatch.setattr("safe_gate.inputs.disk.WHOLE_FILE", 100)
+    path, shard = "reports/safe-gate.json", "reports/safe-gate.shard-1-of-1.json"
+    done = run(safe_gate, turn("a"), flags=("--quiet",))
+    assert (done.code, done.err) == (0, f"safe-gate: warning: {path} {TOO_LONG}")
+    refused(safe_gate("verify", path), f"{path}: {TOO_LONG}")
+    assert run(safe_gate, turn("a"), flags=("--reports", "html")).err == ""
+    refused(run(safe_gate, turn("a"), flags=("--shard", "1/1")), f"{shard}: {TOO_LONG}")
+    assert report()["verdict"] == "error"
+    refused(safe_gate("merge", shard, "--cases", "c.jsonl"), f"{shard}: {TOO_LONG}")
+
+
 _NAMED = {"--config": "safe.config.json", "--waivers": "w.json", "--rules": "p.json", "--baseline": "b.json"}
 
 
@@ -76,7 +96,8 @@ def test_a_document_that_a_change_may_fill_is_refused_before_it_is_parsed(safe_g
     Path(_NAMED[flag]).write_text(filled, "utf-8")
     started = time.process_time()
     ran = safe_gate("run", "--cases", "c.jsonl", flag, _NAMED[flag])
-    refused(ran, f"{_NAMED[flag]}: is longer than {most} bytes; expected a shorter file")
+    words = TOO_LONG if flag == "--baseline" else "is longer than 2 MiB; expected a shorter file"
+    refused(ran, f"{_NAMED[flag]}: {words}")
     assert time.process_time() - started < 5
     Path(_NAMED[flag]).write_text(filled[: most - 10] + "[]]}", "utf-8")
     assert safe_gate("run", "--cases", "c.jsonl", flag, _NAMED[flag]).code == 3

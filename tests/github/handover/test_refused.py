@@ -100,7 +100,7 @@ def test_a_file_that_is_none_is_refused(publish: Publish, github: GitHub, conten
 
 def test_a_file_too_large_is_refused(gate: Gate, publish: Publish, monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.inputs.disk.WHOLE_FILE", 100)
-    words = f"{FILE} is longer than 100 bytes, the most that publish reads; divide the cases among several gates"
+    words = f"{FILE} is longer than 32 MiB, the most that is read of a report or a shard; "
     step = gate("fail", "--comment", "never", GITHUB_RUN_ID="77")
     assert [words in one for one in step.warnings] == [True]
     assert words.replace(f"{FILE} ", f"{FILE}: ") in publish().log
