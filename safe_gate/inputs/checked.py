@@ -101,8 +101,6 @@ def _first_object(path: Path, *, most: int | None) -> tuple[Any, bytes]:
                     return parse(disk.decode(line, display_path(path), number)), start
     except OSError as error:
         raise CannotJudge(disk.unreadable_problem(path, error)) from error
-    except disk.TooLongError:
-        pass
     return None, start
 
 

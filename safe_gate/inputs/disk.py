@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from itertools import count
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO, TypeVar
@@ -319,26 +318,19 @@ BOUNDS = Bounds()
 """The default bounds, where no settings are read."""
 
 
-class TooLongError(Exception):
-    """A line of a file is longer than it may be."""
-
-    def __init__(self, line: int) -> None:
-        super().__init__()
-        self.line = line
-
-
-def bounded_lines(file: BinaryIO, most: int) -> Iterator[bytes]:
+def bounded_lines(file: BinaryIO, most: int, digest: hashlib._Hash | None = None) -> Iterator[bytes]:
     r"""Yield the lines of a file; only b"\n" ends a line: U+2028 and its like are text.
 
-    Raises TooLongError for a line of more than `most` bytes, of which no more is read.
+    A line of more than `most` bytes is not kept: b"" stands for it. All bytes are added to a digest.
     """
-    for number in count(1):
-        line = file.readline(most + 1)
-        if len(line) > most and not line.endswith(b"\n"):
-            raise TooLongError(number)
-        if not line:
-            return
-        yield line
+    is_rest = False
+    while piece := file.readline(most + 1):
+        if digest:
+            digest.update(piece)
+        ends = len(piece) <= most or piece.endswith(b"\n")
+        if not is_rest:
+            yield piece if ends else b""
+        is_rest = not ends
 
 
 def find_long_text(evaluator: Evaluator, case: Any, most: int) -> str:

@@ -177,8 +177,6 @@ def read_file_parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Ite
                 yield item
     except OSError as error:
         yield disk.unreadable_problem(path, error)
-    except disk.TooLongError as error:
-        yield Problem(Place(name, error.line), disk.too_long_message(bounds.line, "bounds.line"))
     except addons.scale.parquet.NotReadable as error:
         yield Problem(Place(name), f"is not a readable Parquet file: {error}", code=Code.UNREADABLE_FILE)
     except ModuleNotFoundError as error:
@@ -187,12 +185,15 @@ def read_file_parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Ite
         yield InputFile(name, digest.hexdigest(), kind)
 
 
-def _line_parts(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[FilePart]:
-    """Yield the lines of a file in parts, and add its bytes to a digest. Raises disk.TooLongError."""
+def _line_parts(
+    file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int
+) -> Iterator[FilePart | Problem]:
+    """Yield the lines of a file in parts, and problems of some, which are blank there; add its bytes to a digest."""
     first, block, length = 1, list[bytes](), 0
-    for line in disk.bounded_lines(file, bounds.line):
-        digest.update(line)
-        block.append(line)
+    for number, line in enumerate(disk.bounded_lines(file, bounds.line, digest), 1):
+        if not line:
+            yield Problem(Place(name, number), disk.too_long_message(bounds.line, "bounds.line"))
+        block.append(line or b"\n")
         length += len(line)
         if len(block) == size or length >= PART_BYTES:
             yield FilePart(name, first, b"".join(block), bounds)

@@ -1,6 +1,7 @@
 """What an input may be: how long a line and a text, how many tags; and how many of its problems are told."""
 
 import time
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from tests.support.cases import Patch, SafeGate, refused, report, safe_case, tur
 from tests.support.synthesis import run
 
 LONG = "x" * 2001
+SHORTEN = "the limit of bounds.line; shorten it, or raise bounds.line"
 CASE = safe_case("s")
 BARE = {name: value for name, value in CASE.items() if name != "output"}
 OUTPUT = CASE["output"] | {"signals": ["Fever", LONG]}
@@ -39,7 +41,7 @@ def test_what_is_longer_than_a_bound_exits_3_and_names_the_setting(safe_gate: Sa
     said = refused(safe_gate(*command, "--config", "bounds.json"), words)
     assert report()["verdict"] == "error"
     if bound:
-        assert f", the limit of bounds.{bound}; shorten it, or raise bounds.{bound}" in said
+        assert f", {SHORTEN.replace('line', bound)}" in said
         assert safe_gate(*command).code != 3
 
 
@@ -49,6 +51,17 @@ def test_what_is_as_long_as_a_bound_is_read(safe_gate: SafeGate) -> None:
     for text in (data, data.rstrip(b"\n")):
         Path("c.jsonl").write_bytes(text)
         assert safe_gate("run", "--cases", "c.jsonl", "--bounds", f"line={len(data)}", "text=2000").code != 3
+
+
+def test_the_lines_after_those_that_are_too_long_are_checked(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"), turn("b", notes=LONG * 3), turn("c", user=1), turn("d", notes=LONG))
+    said = refused(safe_gate("run", "--cases", "c.jsonl", "--bounds", "line=2000")).splitlines()
+    assert said[:-1] == [
+        f"c.jsonl:2: is longer than 2000 bytes, {SHORTEN} (2 times: also line 4)",
+        "c.jsonl:3: c: user: is 1; expected text: what the person wrote",
+    ]
+    (made,) = report()["provenance"]["inputs"]
+    assert made["sha256"] == sha256(Path("c.jsonl").read_bytes()).hexdigest()
 
 
 @pytest.mark.untraced
