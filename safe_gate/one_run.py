@@ -14,12 +14,11 @@ from safe_gate import addons
 from safe_gate.baseline import comparison, lock, source, weakened
 from safe_gate.baseline.comparison import own_case_terms, recorded_texts, score
 from safe_gate.baseline.source import OptionsAt, RunSides, open_sides
-from safe_gate.core.figures import plural
-from safe_gate.evaluators.registry import EVALUATORS, parts_of
+from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored, waivers
 from safe_gate.github import Effects
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Findings, InputFile, Provenance, Report, Verdict
 from safe_gate.reporting import (
     TOOL,
@@ -181,14 +180,5 @@ def _shard_problems(
 
     They may be made by other terms or of other cases.
     """
-    if of_inputs := tuple(problem for problem in problems if problem.place.path not in merged.terms):
-        return of_inputs
-    if wrong := tuple(merged.mismatch_problems(provenance(scores.inputs, run))) or tuple(problems):
-        return wrong
-    found: list[Problem] = []
-    for name, one in scores.measured.items():
-        if missing := one.cases - len(one.results):
-            cases = plural(missing, f"{EVALUATORS[name].title} case has", f"{EVALUATORS[name].title} cases have")
-            words = f"{cases} no result in any shard; a file was changed: run its shard again"
-            found.append(Problem(Place("shards"), words, code=Code.MISSING_OUTPUT))
-    return tuple(found)
+    of_inputs = tuple(problem for problem in problems if problem.place.path not in merged.terms)
+    return of_inputs or tuple(merged.mismatch_problems(provenance(scores.inputs, run))) or tuple(problems)

@@ -129,16 +129,15 @@ class Shards:
     names: Sequence[str]
 
     def source(self, evaluator: str, case_id: str, _score: Callable[[], Any], recount: Recount) -> Any:
-        """Return the result of a case that some shard holds: a `measure.ResultSource`. Raises nothing.
+        """Return the result of a case from its shard: a `measure.ResultSource`. Raises nothing.
 
-        A result that contradicts itself, or its case, is a problem.
+        A result that is missing, or contradicts itself or its case, is a problem.
         """
-        result = self.results[evaluator].get(case_id)
+        result, name = self.results[evaluator].get(case_id), self.names[_index(evaluator, case_id, len(self.names)) - 1]
         if result is None:
-            return None
-        if codec.to_json(result) == codec.to_json(recount(result)):
-            return result
-        return _contradiction(self.names[_index(evaluator, case_id, len(self.names)) - 1], case_id)
+            words = "has no result in this shard; a file was changed: run the shard again"
+            return Problem(Place(name), words, case_id, code=Code.MISSING_OUTPUT)
+        return result if codec.to_json(result) == codec.to_json(recount(result)) else _contradiction(name, case_id)
 
     def mismatch_problems(self, provenance: Provenance) -> Iterator[Problem]:
         """Yield a problem for each term in which shards differ from the merging run, at the first such shard."""

@@ -82,11 +82,11 @@ def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs
     for file, results, words in (
         (0, [*own, foreign], f"{foreign['id']}: has a result here, but belongs to another shard than 1 of 2"),
         (0, [*own, own[0]], "shard.cases.synthesis: is 12, but all shards together have 13"),
-        (1, theirs[2:], "2 Synthesis cases have no result in any shard"),
+        (1, theirs[2:], f"{theirs[0]['id']}: has no result in this shard; a file was changed: run the shard again (2 "),
     ):
         before = Path(files[file]).read_bytes()
         edit(files[file], lambda shard, results=results: shard.update(synthesis=results))  # type: ignore[misc]
-        assert f"{['shards', files[0]][file == 0]}: {words}" in refusal(safe_gate, *files, *inputs)
+        assert f"{files[file]}: {words}" in refusal(safe_gate, *files, *inputs)
         Path(files[file]).write_bytes(before)
 
 
