@@ -149,7 +149,7 @@ def mistaken_file_problem(number: int, line: bytes, path: FilePath, name: str, k
 
 
 _OF_ANOTHER_FORMAT = re.compile(
-    rb"""(?!\{|\xff\xfe|\xfe\xff|\x1f\x8b|<{7}|/[/*])  # UTF-16, gzip, a merge conflict, a comment of a config
+    rb"""(?!\{|\0|\xff\xfe|\xfe\xff|\x1f\x8b|<{7}|/[/*])  # UTF-16, gzip, a merge conflict, a comment of a config
     (?:\[|PAR1|PK\x03\x04|(?:[^"\r\n,;\t]++|"[^"]*+")*+[,;\t])""",
     re.VERBOSE | re.IGNORECASE,
 )

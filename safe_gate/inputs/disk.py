@@ -302,11 +302,11 @@ def _error_words(error: OSError | ValueError, path: FilePath, if_missing: str = 
 
 def decode(data: bytes, name: str, line: int = 0) -> str:
     """Return UTF-8 as text; `line` is the line of the data in its file, if known. Raises CannotJudge."""
+    if line <= 1 and (data.startswith(BOMS_OF_UTF_16) or b"\0" in data[:2]):  # with a mark, or ASCII without one
+        raise CannotJudge.at(name, "looks like UTF-16 or UTF-32; save the file as UTF-8", Code.UNREADABLE_FILE)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
-        if line <= 1 and data.startswith(BOMS_OF_UTF_16):
-            raise CannotJudge.at(name, "looks like UTF-16; save the file as UTF-8", Code.UNREADABLE_FILE) from None
         if line <= 1 and data.startswith(b"\x1f\x8b"):
             raise CannotJudge.at(name, "is compressed with gzip; unpack it first", Code.UNREADABLE_FILE) from None
         line = line or data.count(b"\n", 0, error.start) + 1

@@ -115,13 +115,18 @@ def test_marks_change_nothing_but_their_file(safe_gate: SafeGate, monkeypatch: P
 
 
 @pytest.mark.parametrize(
-    ("command", "encoding"), [("eval --cases", "utf-16-le"), ("score --batch", "utf-16-be"), ("validate", "utf-16-le")]
+    ("command", "encoding"),
+    [
+        *(("eval --cases", "utf-16-le"), ("score --batch", "utf-16-be"), ("validate", "utf-16-le")),
+        *(("eval --cases", "utf-32-le"), ("score --batch", "utf-32-be"), ("validate", "utf-32-le")),
+    ],
 )
-def test_utf_16_is_named_as_such(safe_gate: SafeGate, command: str, encoding: str) -> None:
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+def test_utf_16_is_named_as_such(safe_gate: SafeGate, command: str, encoding: str, mark: str) -> None:
     name = "c.json" if "score" in command else "c.jsonl"
     text = "\n".join(json.dumps(turn(name)) for name in "ab")
-    Path(name).write_bytes(f"\ufeff{text}".encode(encoding))
-    words = f"{name}: looks like UTF-16; save the file as UTF-8\n"
+    Path(name).write_bytes(f"{mark}{text}".encode(encoding))
+    words = f"{name}: looks like UTF-16 or UTF-32; save the file as UTF-8\n"
     refused(safe_gate(*command.split(), name), words, "could not judge: 1 problem;")
 
 
