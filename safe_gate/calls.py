@@ -108,7 +108,7 @@ def run(*, verbose: bool = False, **settings: Value) -> Run:
 
 def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
     out, err = (partial(print, file=stream) if verbose else lambda _: None for stream in (sys.stdout, sys.stderr))
-    effects = Effects.of({}, time_of(os.environ), out, err)._replace(given=frozenset(given))
+    effects = Effects.of({}, time_of(os.environ), out, err)
     disk.show_as_values(folder)
     no_json = list[Problem]()
     plain = {name: _plain(value) for name, value in given.items() if value is not None}
@@ -126,10 +126,12 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
         disk.follow_links(is_on="outside-links" in options.allow)
         judged = one_run.run(options if writes else options.replace(reports=()), effects, options_at)
     except CannotJudge as error:
+        unchecked = partial(checked.read_config, is_checked=False)
+        options = reading.reporting_options(flags, {}, unchecked, IN_PYTHON)
+        problems = (*checked.place_at_source(error.problems, options),)
         if writes:  # an old report must not say that the gate passed
-            unchecked = partial(checked.read_config, is_checked=False)
-            reporting.report_refusal(error.problems, reading.reporting_options(flags, {}, unchecked), effects)
-        raise
+            reporting.report_refusal(problems, options, effects)
+        raise CannotJudge(*problems) from None
     if judged.problems:
         raise GateError(judged.problems)
     report = judged.report

@@ -18,6 +18,7 @@ from safe_gate.evaluators.registry import parts_of
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored, waivers
 from safe_gate.github import Effects
+from safe_gate.inputs.checked import place_at_source
 from safe_gate.model.problems import CannotJudge, Problem
 from safe_gate.model.report import Findings, InputFile, Provenance, Report, Verdict
 from safe_gate.reporting import (
@@ -49,7 +50,7 @@ def run(
     try:
         judged = judge(options, effects, options_at, merged, begin=partial(begin, options, effects, reports))
     except OverwriteError as error:
-        judged = without_verdict(error.problems, options, effects)
+        judged = without_verdict([*place_at_source(error.problems, options)], options, effects)
         reports = {path: draw for path, draw in reports.items() if path not in error.paths}
     return conclude(judged, options, effects, reports)
 
@@ -78,7 +79,7 @@ def judge(
                 found = replace(found, weakened=weakened.find_weakened(base, past, cases, run))
             report = _report_of(found, scores, run)
         except CannotJudge as error:
-            problems = sides.redact_problems([*run.head.in_config(error.problems)], options.text)
+            problems = sides.redact_problems([*run.head.at_source(error.problems)], options.text)
             return without_verdict(problems, run.options, effects, inputs)
         return Judged(report, (), recorded_texts(scores, compared, past, options))
 

@@ -33,6 +33,7 @@ from safe_gate.render.view import ReportView, idle_rules
 from safe_gate.scoring import sides
 from safe_gate.settings import Settings
 from safe_gate.settings import settings as every_setting
+from safe_gate.settings.reading import outside_config
 
 TOOL = Tool("safe-gate", __version__)
 
@@ -152,7 +153,7 @@ def conclude(judged: Judged, options: Settings, effects: Effects, reports: Mappi
 
         publishing.publish_run(shown, options, written, effects, hands_over=hands_over)
     _tell_programs(shown, judged.problems, written, effects)
-    if judged.report.verdict is Verdict.FAIL and (command := _next_command(shown, options, effects.given)):
+    if judged.report.verdict is Verdict.FAIL and (command := _next_command(shown, options)):
         effects.tell("next", command)
         if not options.quiet:
             effects.out(f"Next: {command}")
@@ -232,7 +233,7 @@ def _tell_programs(view: ReportView, problems: Sequence[Problem], written: Seque
     effects.tell("problems", problems)
 
 
-def _next_command(view: ReportView, options: Settings, given: frozenset[str]) -> str:
+def _next_command(view: ReportView, options: Settings) -> str:
     """Return the command that shows most of why the gate failed, with the settings that no config file repeats.
 
     For stale recordings it is the one that follows when they are recorded again. "" if no command shows more than the
@@ -258,7 +259,7 @@ def _next_command(view: ReportView, options: Settings, given: frozenset[str]) ->
     flags = list[str]()
     for setting in every_setting():
         named = setting.flags_of(name)
-        if named and setting.name in given - _NOT_REPEATED and not setting.secret:
+        if named and setting.name in outside_config(options) - _NOT_REPEATED and not setting.secret:
             flags += _as_words(setting, named[0], options.value(setting.name))
     words = [*flags, "--", *words] if any(one.startswith("-") for one in words if ids or stale) else [*words, *flags]
     command = " ".join(("safe-gate", name, *(shlex.quote(plain(Untrusted(one), _LONGEST)) for one in words)))

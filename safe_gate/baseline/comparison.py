@@ -150,15 +150,16 @@ def reported_terms(parts: Parts, inputs: Sequence[InputFile]) -> Cases:
     return found
 
 
-def _sound_parts(found: Mapping[str, Measurement], settings: JsonObject) -> Parts:
+def _sound_parts(found: Mapping[str, Measurement], side: Snapshot) -> Parts:
     """Return the parts of a baseline. Raises CannotJudge with every problem.
 
     That a concern or a filter leaves no case is none: it may be new.
     """
     problems: list[Problem] = []
     for name, one in found.items():
-        no_case = sides.no_case_problem(EVALUATORS[name], settings, one.groups, one.left_out)
-        if not (no_case and one.problems == sides.redact_problems([no_case], settings["text"])):
+        no_case = sides.no_case_problem(EVALUATORS[name], side.settings, one.groups, one.left_out)
+        placed = [*side.at_source([no_case])] if no_case else []
+        if not (no_case and one.problems == sides.redact_problems(placed, side.options.text)):
             problems += one.problems
     return Scores(found, tuple(problems)).sound_parts()
 
@@ -204,7 +205,7 @@ def _score_baseline(
     before = rule_digests(there)
     own = ScoringMethod(texts="all" if texts else "", case_terms=True)
     found = measure.measure_all(there, generated_at, own)
-    old = compared_run(_sound_parts(found.measured, there.settings), there)
+    old = compared_run(_sound_parts(found.measured, there), there)
     others = [one for one in sides.evaluators_in_use(there.options) if before[one.name] != head.rules[one.name]]
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     today = rule_digests(run) if others else {}
@@ -215,7 +216,7 @@ def _score_baseline(
         for one in others
         if today[one.name] == head.rules[one.name]
     }
-    by_today = _sound_parts(again, read.settings)
+    by_today = _sound_parts(again, read)
     # Without a case that today's rules fit and fail, each keeps its verdict.
     kept = {name for name in EVALUATORS if before[name] == head.rules[name] or (name in again and not by_today[name])}
     parts = {name: part if name in kept else by_today[name] for name, part in old.parts.items()}

@@ -92,7 +92,7 @@ def find_sources(options: Settings) -> dict[str, Sources]:
             for one in problems:
                 named = replace(one, place=Place("recordings"), field=f"{recording}[{index}]")
                 named = replace(named, message=f'"{pattern}" {one.message}')
-                (unmatched[pattern],) = checked.place_in_config([named], options.config)
+                (unmatched[pattern],) = checked.place_at_source([named], options)
         found[spelled(recording)] = Sources(globs.unique_paths(files), unmatched)
     return found
 

@@ -32,7 +32,7 @@ from safe_gate.render import console
 from safe_gate.render.untrusted import plain
 from safe_gate.scoring import sides, workers
 from safe_gate.settings import OF_COMMANDS, Settings, reading, settings
-from safe_gate.settings.reading import CONFIG_FILE, MODES, own_inputs
+from safe_gate.settings.reading import MODES, own_inputs
 
 Argument = Mapping[str, Any]
 """An argument of a command, as argparse takes it."""
@@ -105,13 +105,6 @@ class Call(NamedTuple):
             workers.listen_for_scored(lambda _: None)
         return options
 
-    def judging(self) -> tuple[Settings, Effects]:
-        """Return the settings, and the effects that know which of them no config file has. Raises CannotJudge."""
-        given = self.given()
-        options = self.options(given)
-        names = frozenset(name for name, origin in given.origins.items() if origin.kind != CONFIG_FILE)
-        return options, self.effects._replace(given=names)
-
     def options_at(self, root: FilePath) -> Settings:
         """Return the settings with the config file of another folder, such as the baseline's. Raises CannotJudge."""
         return reading.resolve(self.given(root))
@@ -142,8 +135,9 @@ def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: d
             raise
         problems = error.problems if isinstance(error, CannotJudge) else (_internal_problem(error),)
         mode = argv[0] if argv[0] in MODES else "run"
-        options = reporting_options({**(flags or {}), "mode": mode}, environ)
+        options = reporting_options({**(flags or {}), "mode": mode}, environ, argv[0])
         effects = effects or effects_of(environ, printed, told)
+        problems = (*checked.place_at_source(problems, options),)
         if command_of(argv).refuses_aloud and flags is not None:  # otherwise no run with reports did
             return refuse(problems, options, effects)
         return complain(sides.redact_problems(problems, options.text), effects, command_of(argv).verb)
@@ -166,9 +160,9 @@ def command_of(argv: Sequence[str]) -> Command:
     return commands.module(argv[0]).COMMAND if argv and argv[0] in commands.names() else NO_COMMAND
 
 
-def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Settings:
+def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], command: str) -> Settings:
     """Return the settings that say where to report a refused run, as far as they can be read."""
-    return reading.reporting_options(flags, environ, partial(checked.read_config, is_checked=False))
+    return reading.reporting_options(flags, environ, partial(checked.read_config, is_checked=False), command)
 
 
 def refuse(problems: Sequence[Problem], options: Settings, effects: Effects) -> int:

@@ -23,6 +23,7 @@ from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.scoring.measure import ScoringMethod, measure_all
 from safe_gate.scoring.sides import SCORING, Snapshot, as_recorded
 from safe_gate.settings import Settings
+from safe_gate.settings.reading import outside_config
 
 COMMAND = Command(
     place=7,
@@ -40,7 +41,7 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Compare the two runs that the command line names. Returns 0, 1 or 3."""
-    options, effects = _settings(call)
+    options, effects = _settings(call), call.effects
     base, head = call.arguments["base"], call.arguments["head"]
     with open_snapshots(options, effects, call.options_at) as snapshots:
         options_at = snapshots.settings_at
@@ -55,7 +56,7 @@ def main(call: Call) -> int:
             raise CannotJudge(*problems)
         with new.placing():
             run, at = snapshots.at(new.root), effects.generated_at
-            policy = _policy(new, run.options.values(), effects)
+            policy = _policy(new, run.options)
             side, known, cases = _head(new, run, snapshots, effects)
         if not any(side.parts.values()):
             raise _nothing_in(head)
@@ -87,30 +88,30 @@ def main(call: Call) -> int:
     return verdict.exit_code
 
 
-def _settings(call: Call) -> tuple[Settings, Effects]:
-    """Return the settings of the working folder, with their effects as `judging` does. Raises CannotJudge.
+def _settings(call: Call) -> Settings:
+    """Return the settings of the working folder. Raises CannotJudge.
 
     Two commits need no config file in the working folder: if it cannot be read, the settings are those of HEAD.
     """
     base, head = call.arguments["base"], call.arguments["head"]
     try:
-        return call.judging()
+        return call.options()
     except CannotJudge:
         if any(one == "." or baseline_kind(one) != "commit" for one in (base, head)):
             raise
     options = call.options(replace(call.given(), read_config=lambda _: None))
     with open_snapshots(options, call.effects, call.options_at) as snapshots:
         if (new := snapshots.open(head)) is None:
-            return options, call.effects
+            return options
         with new.placing():
-            return call.options_at(new.root), call.effects
+            return call.options_at(new.root)
 
 
-def _policy(new: Baseline, own: Mapping[str, Any], effects: Effects) -> Mapping[str, Any]:
+def _policy(new: Baseline, own: Settings) -> Mapping[str, Any]:
     """Return the settings that judge: those of a report, but for guards that a flag or a variable sets."""
     if new.report is None:
-        return own
-    return {**new.report.provenance.policy, **{name: own[name] for name in GUARDING if name in effects.given}}
+        return own.values()
+    return {**new.report.provenance.policy, **{name: own.value(name) for name in outside_config(own) & {*GUARDING}}}
 
 
 def _head(
@@ -132,7 +133,7 @@ def _weakened(
 ) -> Weakened:
     """Return how the gate got weaker between two commits; of a report this is unknown. `cases` are as in `terms_of`."""
     if old.report or new.report:
-        is_asked = not (old.report and new.report) or "on_weakened" in snapshots.effects.given
+        is_asked = not (old.report and new.report) or "on_weakened" in outside_config(run.options)
         if run.options.on_weakened == "fail" and is_asked:
             words = "needs a commit on both sides: a report does not have what cases ask for; set warn here"
             raise CannotJudge.at("on-weakened", words, Code.INVALID_SETTING)

@@ -45,14 +45,11 @@ def main(call: Call) -> int:
     effects, is_whole = call.effects, call.arguments["is_whole"]
     problems: Sequence[Problem]
     try:
-        given = call.given()
-        options = call.options(given)
+        options = call.options()
     except CannotJudge as error:
-        options, problems = reporting_options(call.flags, call.environ), error.problems
+        options, problems = reporting_options(call.flags, call.environ, call.command), error.problems
     else:
-        rows = preview.settings_rows(
-            options.values(), {name: (one.kind, one.name) for name, one in given.origins.items()}
-        )
+        rows = preview.settings_rows(options)
         names = ("name", "value", "from", "name_there")
         effects.tell("settings", [dict(zip(names, map(_text, row), strict=True)) for row in rows])
         shown = [(name, value, there or of) for name, value, of, there in rows if is_whole or of != "default"]
@@ -67,6 +64,7 @@ def main(call: Call) -> int:
     _show("publishes", "A run would publish", preview.publishing_facts(options, effects.context), beyond)
     more = "" if is_whole else " --all shows every setting, GitHub, and what a run would publish."
     effects.out(f"Nothing was written or sent.{more}")
+    problems = [*dict.fromkeys(checked.place_at_source(problems, options))]
     return complain(problems, effects) if problems else 0
 
 
@@ -120,7 +118,7 @@ def _would_read(options: Settings, effects: Effects, options_at: OptionsAt) -> t
         facts += _trials(sides.take_snapshot(here)) if not problems else ()
     except CannotJudge as error:
         problems += error.problems
-    return facts, [*dict.fromkeys(checked.place_in_config(problems, options.config))]
+    return facts, problems
 
 
 def _judged(options: Settings, effects: Effects, options_at: OptionsAt) -> reporting.Judged:

@@ -51,7 +51,7 @@ def main(call: Call) -> int:
                 told.append(one.as_json())
             else:
                 effects.out(one.shown())
-    if problems := [*side.in_config(search.unmet())]:
+    if problems := [*side.at_source(search.unmet())]:
         raise CannotJudge(*sides.redact_problems(problems, options.text))
     if not count:
         effects.out("No case fails unexpectedly.")

@@ -20,7 +20,7 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Judge the shards that the command line names. Returns 0, 1 or 3."""
-    options, effects = call.judging()
+    options, effects = call.options(), call.effects
     # The cases of shards are scored already, so no process or cluster is needed, not even for the baseline.
     options = options.replace(jobs="1")
     if problems := reporting.untrusted_checkout(options, effects):

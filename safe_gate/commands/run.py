@@ -30,7 +30,7 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Run the gate, or score a shard. Returns 0, 1 or 3."""
-    options, effects = call.judging()
+    options, effects = call.options(), call.effects
     if problems := reporting.untrusted_checkout(options, effects):
         return reporting.report_refusal(problems, options, effects).report.verdict.exit_code
     if options.shard:

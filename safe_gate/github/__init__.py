@@ -281,7 +281,7 @@ class Effects(NamedTuple):
 
     `folder` is the working folder's path in the repository, "" at its root. `checkout` is the commit that it is at, ""
     unless the event names it. `tell` takes a fact by name, or what computes it: programs get it by `--json`
-    (docs/json.md). `given` are the settings that no config file has: those that a command line must repeat.
+    (docs/json.md).
     """
 
     out: Callable[[str], None]
@@ -290,7 +290,6 @@ class Effects(NamedTuple):
     context: Context
     folder: str = ""
     checkout: str = ""
-    given: frozenset[str] = frozenset()
     tell: Callable[[str, Any], None] = lambda _name, _fact: None
 
     @classmethod

@@ -108,13 +108,13 @@ def _pull_request(context: Context) -> str:
     return f"#{context.subject.pull_request}"
 
 
-def settings_rows(values: Mapping[str, Any], origins: Mapping[str, tuple[str, str]]) -> list[tuple[Words, ...]]:
+def settings_rows(options: Settings) -> list[tuple[Words, ...]]:
     """Return a row a setting: its name, its value, the kind of source it came from, its name there."""
     rows: list[tuple[Words, ...]] = []
     for setting in settings():
-        source, name = origins.get(setting.name, ("default", ""))
-        value = _value(setting, values[setting.name])
-        rows.append((setting.input, value, source, Untrusted(name) if name else ""))
+        origin = options.origins.get(setting.name)
+        value = _value(setting, options.value(setting.name))
+        rows.append((setting.input, value, *((origin.kind, Untrusted(origin.name)) if origin else ("default", ""))))
     return rows
 
 

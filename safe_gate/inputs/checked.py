@@ -31,8 +31,8 @@ from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE, display_path, exists
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile, Waiver
-from safe_gate.settings import CONFIG_FILES, LOCK_FILE, WAIVERS_FILE, settings
-from safe_gate.settings.reading import PATHS, Config
+from safe_gate.settings import CONFIG_FILES, LOCK_FILE, WAIVERS_FILE, Settings, settings
+from safe_gate.settings.reading import CONFIG_FILE, PATHS, Config, Origin
 
 OUTPUTS = ".outputs.jsonl"
 """The suffix of a file of recorded outputs, after the name of its batch."""
@@ -381,51 +381,57 @@ def _recording_faults(recordings: Iterable[str], locate: Callable[[str], str]) -
             yield Fault(("recordings", one), "is a glob; name one file for each entry: globs are for sources")
 
 
-def place_in_config(problems: Iterable[Problem], config: str, *, root: FilePath = HERE) -> Iterator[Problem]:
-    """Yield problems of settings at their places in the config file, or unchanged if another source sets them.
+def place_at_source(problems: Iterable[Problem], options: Settings, *, root: FilePath = HERE) -> Iterator[Problem]:
+    """Yield problems of settings where these are set: at a flag, an input, a variable or a line of the config file.
 
-    A problem of a setting has the setting as its place. Its field is the name or the path concerned. A problem of files
-    that are not there has their path or pattern as its place.
+    A problem of a setting has the setting as its place. Its field is the name or the path concerned. A problem of what
+    is not there has its path, pattern or commit as its place. All others are unchanged.
     """
-
-    @cache
-    def file() -> Config | None:
-        with suppress(CannotJudge):  # it cannot be read
-            return read_config(config, root=root)
-        return None
-
+    file = cache(partial(read_config, options.config, root=root, is_checked=False))
     for one in problems:
-        found = None if one.place.line else file()
-        if found and one.place.path in found.content:
-            yield _place_in_file(found, one)
-        else:
-            yield _place_of_path(found, one, root) if found and one.code is Code.UNREADABLE_FILE else one
+        setting, path = one.place.path.replace("-", "_"), ""
+        if setting not in options.origins:
+            setting, path = _setting_that_names(one, options, root), one.place.path
+        if one.place.line or setting not in options.origins:
+            yield one
+            continue
+        whole = options.origins[setting]
+        origin = options.origins.get(f"{setting}.{one.field}") or whole.of_entry(one.field)
+        if origin.kind == CONFIG_FILE:
+            at = (config := file()) and _find_named(config, config.content.get(whole.field), path or one.field)
+            if config is None or at is None:  # another file has it, as that of the base commit
+                yield one
+                continue
+            names_entry = at and not path and isinstance(at[0], int)
+            field = origin.field if names_entry else Fault((whole.field, *at), "").field
+            origin = Origin(CONFIG_FILE, Place(config.path, config.line_of((whole.field, *at))), field)
+        message = f"{quote(path)} {one.message}" if path else one.message
+        yield replace(one, place=origin.place, field=origin.field, message=message)
 
 
-def _place_in_file(file: Config, problem: Problem) -> Problem:
-    """Return a problem at its place in a config file, or unchanged if the file does not name its field."""
-    setting, name = problem.place.path, problem.field
-    for path, value in _walk_values(file.content[setting]):
-        is_entry = len(path) == 1 and isinstance(path[0], int) and value == name
-        is_empty = not (path or value or name)
-        own, *below = path or ("",)
-        from_here = (file.locate(own), *below) if setting in PATHS and isinstance(own, str) else path
-        if is_entry or is_empty or (path and Fault(from_here, "").field == name):
-            field = f"{setting}.{name if is_entry else Fault(path, '').field}" if name else setting
-            return replace(problem, place=Place(file.path, file.line_of((setting, *path))), field=field)
-    return problem
+def _setting_that_names(problem: Problem, options: Settings, root: FilePath) -> str:
+    """Return the setting that names the file or commit whose lack is the problem, "" for none or a command line's."""
+    path, is_base = problem.place.path, problem.code is Code.BASE_UNAVAILABLE
+    if problem.field or not (is_base or problem.code is Code.UNREADABLE_FILE):
+        return ""
+    for name in ("baseline",) if is_base else ("config", *sorted(PATHS)):
+        value = options.value(name)
+        named = value if isinstance(value, tuple) else (value,) if isinstance(value, str) else ()
+        is_named = any(path in (one, display_path(root / one)) for one in named)
+        if is_named and name in options.origins and options.origins[name].kind not in ("flag", "argument"):
+            return "" if exists(root / path) and not globs.is_folder(root / path) else name
+    return ""
 
 
-def _place_of_path(file: Config, problem: Problem, root: FilePath) -> Problem:
-    """Return a problem of files that are not there where a config file names them, or unchanged if it does not."""
-    named = root / problem.place.path
-    keys = {setting.key for setting in settings() if setting.name in PATHS}
-    for path, value in _walk_values(file.content) if not exists(named) or globs.is_folder(named) else ():
-        is_path = isinstance(value, str) and any(path[: len(key)] == key for key in keys if key)
-        if is_path and file.locate(value) == problem.place.path:
-            place, field = Place(file.path, file.line_of(path)), Fault(path, "").field
-            return replace(problem, place=place, field=field, message=f"{quote(problem.place.path)} {problem.message}")
-    return problem
+def _find_named(config: Config, value: Any, name: str) -> tuple[str | int, ...] | None:
+    """Return where in a value of a config file an entry has a name or names a file, None if none does."""
+    for at, one in _walk_values(value):
+        own, *below = at or (0,)
+        from_here = (config.locate(own), *below) if isinstance(own, str) else at
+        texts = (one, config.locate(one)) if isinstance(one, str) else ()
+        if name in (Fault(at, "").field, Fault(from_here, "").field, *texts):
+            return at
+    return None
 
 
 def _walk_values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:

@@ -298,7 +298,7 @@ def measure_part(
         problems = (lacking,) if lacking else ()
     if not problems and 0 < measured.cases == len(measured.results):
         measured.part = evaluator.report(total, measured.results, by, generated_at)
-    measured.problems = redact_problems([*side.in_config(problems)], settings["text"])
+    measured.problems = redact_problems([*side.at_source(problems)], settings["text"])
     return measured
 
 

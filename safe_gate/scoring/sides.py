@@ -98,15 +98,15 @@ class Snapshot:
         return CaseFiles(evaluator, self.options, self.root)
 
     def recipe(self, evaluator: Evaluator) -> str:
-        """Return the recipe of an evaluator's rules. Raises CannotJudge, problems at their places in the config."""
+        """Return the recipe of an evaluator's rules. Raises CannotJudge, problems where settings are set."""
         try:
             return case_files.recipe(evaluator, self.settings, self.rules)
         except CannotJudge as error:
-            raise CannotJudge(*self.in_config(error.problems)) from None
+            raise CannotJudge(*self.at_source(error.problems)) from None
 
-    def in_config(self, problems: Iterable[Problem]) -> Iterator[Problem]:
-        """Yield problems of settings at their places in the config file, or unchanged if another source sets them."""
-        return checked.place_in_config(problems, self.options.config, root=self.root)
+    def at_source(self, problems: Iterable[Problem]) -> Iterator[Problem]:
+        """Yield problems of settings where these are set: see `checked.place_at_source`."""
+        return checked.place_at_source(problems, self.options, root=self.root)
 
     def rules_digest(self) -> str:
         """Return the digest of all files of rules. Raises CannotJudge with every problem of a team's."""
@@ -259,7 +259,7 @@ def unknown_groups(
                 words = f"no case has this {grouping.noun}{hint}{why}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
                 problems.append(Problem(Place(str(grouping.setting)), words, field=name, code=Code.INVALID_SETTING))
-    yield from side.in_config(problems)
+    yield from side.at_source(problems)
 
 
 def misnamed_settings(side: Snapshot, evaluators: Iterable[str]) -> Iterator[Problem]:
@@ -272,7 +272,7 @@ def misnamed_settings(side: Snapshot, evaluators: Iterable[str]) -> Iterator[Pro
                 for one in rule_files.misnamed(side.options.values(), by):
                     place = Place(one.setting.replace("_", "-"))
                     problems.append(Problem(place, one.message, field=one.name, code=Code.INVALID_SETTING))
-    yield from side.in_config(problems)
+    yield from side.at_source(problems)
 
 
 Part = recorded.FilePart | tuple[Case, ...]

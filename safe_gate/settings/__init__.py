@@ -332,6 +332,8 @@ class Settings(BaseSettings):
     shard: str = ""
     shards: tuple[str, ...] = ()
     quiet: bool = False
+    origins: Mapping[str, Any] = {}
+    """Where each setting that is set came from, a `reading.Origin` by its name; entries as `SETTING.ENTRY`."""
 
     # --- evaluators -------------------------------------------------------------------------------
 

@@ -256,6 +256,11 @@ def is_blank(value: Any) -> bool:
     return all(isinstance(text, str) and not text.strip() for text in texts)
 
 
+def outside_config(options: Settings) -> frozenset[str]:
+    """Return the settings that no config file sets: those that a command line must repeat."""
+    return frozenset(name for name, origin in options.origins.items() if origin.kind != CONFIG_FILE)
+
+
 # --- all sources together -------------------------------------------------------------------------
 
 
@@ -267,7 +272,7 @@ def read(
 
 
 def resolve(given: Given) -> Settings:
-    """Return the settings of a command; `given` gets the origin of each that is not a default.
+    """Return the settings of a command, with the origin of each that is not a default.
 
     For commands with the settings of `run`, unknown `INPUT_*` variables are refused. Raises CannotJudge with every
     problem found.
@@ -290,7 +295,7 @@ def resolve(given: Given) -> Settings:
         problems += contradictions(options, origins, file.file)
     if problems:
         raise CannotJudge(*problems)
-    return options
+    return options.model_copy(update={"origins": origins})
 
 
 def _above_config(given: Given) -> list[Source]:
@@ -304,15 +309,18 @@ def _beside(given: Given) -> dict[str, Any]:
     return mode | {name: value for name, value in given.flags.items() if name in OF_COMMANDS and not is_blank(value)}
 
 
-def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Settings:
+def reporting_options(
+    flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, command: str = "run"
+) -> Settings:
     """Return the readable settings, to report that a run has no verdict. Judges nothing.
 
     `read_config` returns the content of the config file, even if it is invalid. If it is unclear whether to show texts
     or to publish, neither is done.
     """
-    given = Given(flags, environ, read_config, forgives=True)
+    given = Given(flags, environ, read_config, command, forgives=True)
     options = Settings.merged(*_above_config(given), ConfigFile(given), **_beside(given))
     formats = re.findall(r"\w+", str(given.faulty.get("reports", "")))  # with any separators
+    options = options.model_copy(update={"origins": given.origins})
     return options.replace(
         sinks=tuple(one for one in options.sinks if not unfit_sink(Sink.of(one), options.allow)),
         dry_run=options.dry_run or "dry_run" in given.faulty,
@@ -418,7 +426,7 @@ def contradictions(options: Settings, origins: Mapping[str, Origin], config: Con
         if found.key and (not found.options or any(one.kind == CONFIG_FILE for one in (first, *others))):
             yield config.origin(*found.key).problem(found.message)
         elif found.key:
-            yield Problem(Place(found.key[0]), found.message, code=Code.INVALID_SETTING)
+            yield origins.get(found.key[0], first).problem(f"{found.key[0]} {found.message}")
         else:
             yield first.problem(found.message.format(*(one.name for one in others)))
 

@@ -87,7 +87,7 @@ def test_explain_compare_doctor_and_validate_tell_what_they_show(safe_gate: Safe
         ("run --batch lacking.json", "missing-output", "lacking.json:1"),
         ("run --cases c.jsonl --baseline no.json", "base-unavailable", "no.json:0"),
         ("run --cases c.jsonl --report-dir c.jsonl", "unwritable-file", "c.jsonl/safe-gate.json:0"),
-        ("run --cases c.jsonl --jobs tcp://127.0.0.1:1", "unavailable", "jobs:0"),
+        ("run --cases c.jsonl --jobs tcp://127.0.0.1:1", "unavailable", "--jobs:0"),
         ("doctor --cases broken.jsonl", "invalid-input", "broken.jsonl:2"),
         ("validate broken.jsonl", "invalid-input", "broken.jsonl:2"),
         ("validate nowhere.json", "unreadable-file", "nowhere.json:0"),

@@ -118,7 +118,7 @@ def test_a_document_that_a_change_may_fill_is_refused_before_it_is_parsed(safe_g
 
 
 def test_too_many_tags_exit_3_and_name_the_setting(safe_gate: SafeGate) -> None:
-    words = "bounds.tags: the cases have more than 120 distinct tags"
+    words = "--bounds: tags: the cases have more than 120 distinct tags"
     for cases in (
         [turn("a", tags=[f"t{n}" for n in range(121)])],
         [turn(f"c{n}", tags=[f"t{n}", "all"]) for n in range(120)],

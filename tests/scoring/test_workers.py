@@ -184,7 +184,7 @@ def test_processes_that_cannot_all_be_started_are_an_error_and_none_is_left(
     monkeypatch.setattr(os, "fork", refused)
     write_turns(200)
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--jobs", "3")
-    words = "jobs: their processes cannot be started: Resource temporarily unavailable; set fewer jobs and run again"
+    words = "--jobs: their processes cannot be started: Resource temporarily unavailable; set fewer jobs and run again"
     assert (ran.code, ran.err.splitlines()[0]) == (3, words)
     assert not active_children()
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())

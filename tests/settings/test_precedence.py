@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.settings import Settings
+from safe_gate.settings import Settings, settings
 from tests.support.cases import SILENT, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.safe_v0 import asking, saying
 
@@ -204,6 +204,59 @@ def test_the_second_name_of_the_config_file_is_as_good_as_the_first(safe_gate: S
         words = 'safe-gate.config.json:1: min-pasrate: is not a known field (did you mean "min-pass-rate"?)'
         refused(safe_gate(*command), words)
     assert report("out/safe-gate.json")["verdict"] == "error"
+
+
+WRONG = {
+    "waivers": ("zz.json", '"zz.json" cannot be read'),
+    "baseline": ("zz", '"zz" is neither a .json file nor a readable commit'),
+    "rules": ("zz.json", '"zz.json" matches no file'),
+    "synthesis-cases": ("zz.jsonl", '"zz.jsonl" matches no file'),
+    "default-checks": ("zz", "zz: is not a check"),
+    "rules-off": ("zz", "zz: matches no rule and no pack"),
+    "min-label-accuracy": ("zz=0.5", "zz: is not"),
+    "tag": ("zz", 'leaves no Synthesis case to judge: no case has "zz"'),
+    "protect": ("zz", "names 'zz'"),
+    "cluster-key": ("x_zz", "names 'x_zz'"),
+    "max-age": ("3", "judges nothing: no recording is named"),
+    "report-dir": (".", "safe-gate.json is a file that this run reads"),
+}
+"""Values that a setting can have and that are wrong here, each with words of its problem."""
+
+
+@pytest.mark.parametrize("source", ["input", "variable", "config"])
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_value_is_reported_where_it_is_set(
+    safe_gate: SafeGate, monkeypatch: Patch, name: str, source: str
+) -> None:
+    value, words = WRONG[name]
+    safe_gate("run", "--cases", "c.jsonl", "--report-dir", ".")
+    config: dict[str, Any] = {"synthesis-cases": ["c.jsonl"], "baseline": "safe-gate.json"}
+    setting = next(one for one in settings() if one.input == name)
+    key, _, entry = value.partition("=")
+    listed = [value] if setting.is_list else int(value) if value.isdigit() else value
+    place = "safe.config.json:2: "
+    if source == "input":
+        monkeypatch.setenv(f"INPUT_{name.upper()}", value)
+        place = f"INPUT_{name.upper()} (input {name}): "
+    elif source == "variable":
+        monkeypatch.setenv(setting.env[0], value)
+        place = f"{setting.env[0]}: "
+    else:
+        config.pop(name, None)
+    own = {name: {key: float(entry)} if entry else listed} if source == "config" else {}
+    lines = [json.dumps(config)[1:-1], *([json.dumps(own)[1:-1]] if own else [])]
+    Path("safe.config.json").write_text("{" + ",\n".join(lines) + "}", "utf-8")
+    for command in ("run", "doctor"):
+        said = refused(safe_gate(command), place, words)
+        assert said.startswith(place), said
+
+
+def test_a_config_file_that_is_not_there_is_reported_where_it_is_named(safe_gate: SafeGate, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("SAFE_GATE_CONFIG", "zz.json")
+    for command in ("run", "doctor", "explain", "publish"):
+        words = 'SAFE_GATE_CONFIG: "zz.json" cannot be read: there is no such file'
+        assert refused(safe_gate(command, *["t"] * (command == "explain"))).startswith(words)
+    assert refused(safe_gate("run", "--config", "yy.json")).startswith("yy.json: cannot be read")
 
 
 def test_the_token_is_in_no_repr() -> None:

@@ -274,7 +274,7 @@ def test_a_worker_without_safe_gate_is_refused(safe_gate: SafeGate, tmp_path: Pa
     "address", ["tcp://here", "http://127.0.0.1:8786", "127.0.0.1:port", "tcp://127.0.0.1:8786/x", "inproc://1:2"]
 )
 def test_an_invalid_address_is_refused(safe_gate: SafeGate, address: str) -> None:
-    words = f"jobs: {address} is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
+    words = f"--jobs: {address} is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
     for command in ("eval", "doctor"):
         assert refused(safe_gate(command, "--cases", EXAMPLES, "--jobs", address)).startswith(words)
 
@@ -282,7 +282,9 @@ def test_an_invalid_address_is_refused(safe_gate: SafeGate, address: str) -> Non
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tls://127.0.0.1:9"])
 def test_a_scheduler_that_does_not_answer(safe_gate: SafeGate, monkeypatch: Patch, address: str) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 1)
-    refused(safe_gate("run", "--synthesis-cases", EXAMPLES, "--jobs", address), f"jobs: {address} cannot be reached: ")
+    refused(
+        safe_gate("run", "--synthesis-cases", EXAMPLES, "--jobs", address), f"--jobs: {address} cannot be reached: "
+    )
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
@@ -291,7 +293,7 @@ def test_without_the_extra_an_error_says_how_to_install(safe_gate: SafeGate, mon
     for command in ("eval", "doctor"):
         refused(
             safe_gate(command, "--cases", EXAMPLES, "--jobs", "127.0.0.1:1"),
-            "jobs: names a dask scheduler, which needs distributed, which is not installed; install SAFE Gate with",
+            "--jobs: names a dask scheduler, which needs distributed, which is not installed; install SAFE Gate with",
             "instead of the action, whose image lacks it",
             "install SAFE Gate with the extra `dask`",
         )

@@ -284,7 +284,7 @@ def test_a_concern_whose_first_cases_a_change_brings_has_no_baseline_yet(safe_ga
         words = "SAFE v0 has no baseline yet: no case of it is in the baseline."
         assert (done.code, words in done.out) == (0, True), done.log
     err = refused(safe_gate("compare", base, ".", *ALL, "--safe-concern", "Nwe"))
-    assert err.startswith("safe-concern: 'Nwe' matches no case")
+    assert err.startswith("--safe-concern: 'Nwe' matches no case")
     for setting in ({}, {"strictAH": True}):
         configure({"safe-concern": "New", "allow-missing": ["cases"]} | setting)
         assert safe_gate("run", *ALL, "--baseline", base).code == 0

@@ -43,7 +43,7 @@ def test_a_baseline_that_a_change_deletes_is_missed(safe_gate: SafeGate, against
         assert (one["id"], one["what"], one["before"]) == ("baseline", "dropped", "base.json")
         assert "**This change weakens the gate**" in Path("summary").read_text("utf-8")
     assert safe_gate("run", "--baseline", "../elsewhere.json").code == 0
-    refused(safe_gate("run", "--allow-missing", "cases"), "base.json: does not exist")
+    refused(safe_gate("run", "--allow-missing", "cases"), 'safe.config.json:1: baseline: "base.json" does not exist')
 
 
 def test_a_first_baseline_is_no_weakening_but_one_no_longer_required_is(safe_gate: SafeGate, against: Against) -> None:
