@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from safe_gate.core.setting import Setting
+from safe_gate.core.setting import Setting, flat
 from safe_gate.github import Context
 from safe_gate.model.results import Untrusted, Words
 from safe_gate.settings import Settings, settings
@@ -109,12 +109,14 @@ def _pull_request(context: Context) -> str:
 
 
 def settings_rows(options: Settings) -> list[tuple[Words, ...]]:
-    """Return a row a setting: its name, its value, the kind of source it came from, its name there."""
+    """Return a row a setting, or entry of one: its name, its value, the kind of its source, its name there."""
     rows: list[tuple[Words, ...]] = []
     for setting in settings():
-        origin = options.origins.get(setting.name)
-        value = _value(setting, options.value(setting.name))
-        rows.append((setting.input, value, *((origin.kind, Untrusted(origin.name)) if origin else ("default", ""))))
+        value = options.value(setting.name)
+        for entry, one in (flat(value) if setting.by_name and value else {"": value}).items():
+            name, ours = (f"{start}.{entry}" if entry else start for start in (setting.input, setting.name))
+            source = (origin.kind, Untrusted(origin.name)) if (origin := options.origins.get(ours)) else ("default", "")
+            rows.append((Untrusted(name), _value(setting, one), *source))
     return rows
 
 

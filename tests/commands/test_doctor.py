@@ -52,7 +52,13 @@ def facts(out: str) -> dict[str, str]:
 
 def test_the_doctor_names_each_source(safe_gate: SafeGate, monkeypatch: Patch, job: InActions) -> None:
     job()
-    Path("my.json").write_text('{"min-pass-rate": 0.9, "thresholds": {"CR": {"pass": 0.7}}}', "utf-8")
+    Path("my.json").write_text(
+        '{"min-pass-rate": 0.9, "thresholds": {"CR": {"pass": 0.7}}, "min-label-accuracy": {"topic_pivot": 0.9}}',
+        "utf-8",
+    )
+    monkeypatch.setenv("INPUT_THRESHOLDS", "CR.review=0.4")
+    monkeypatch.setenv("SAFE_V0_AH_PASS", "0.9")
+    monkeypatch.setenv("SAFE_GATE_MIN_LABEL_ACCURACY", "0.6")
     monkeypatch.setenv("INPUT_MAX-FAIL-LABELS", "3")
     monkeypatch.setenv("SAFE_V0_AH_STRICT", "true")
     monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "0.5")
@@ -61,15 +67,19 @@ def test_the_doctor_names_each_source(safe_gate: SafeGate, monkeypatch: Patch, j
     ran = safe_gate("doctor", "--all", "--config", "my.json", "--cases", "a.jsonl", "b.jsonl", "--min-pass-rate", "0.6")
     assert (ran.code, ran.err) == (0, "")
     found = rows(ran.out)
-    assert set(found) == {"Setting", *(setting.input for setting in settings())}
+    assert {name.partition(".")[0] for name in found} == {"Setting", *(setting.input for setting in settings())}
     assert found["min-pass-rate"] == ("0.6", "--min-pass-rate")
     assert found["synthesis-cases"] == ("a.jsonl b.jsonl", "--synthesis-cases")
     assert found["max-fail-labels"] == ("3", "INPUT_MAX-FAIL-LABELS (input max-fail-labels)")
     assert found["strict-ah"] == ("true", "SAFE_V0_AH_STRICT")
-    assert '"CR": {"pass": 0.7,' in found["thresholds"][0]
-    assert found["thresholds"][1] == "my.json: thresholds"
+    assert found["thresholds.CR.pass"] == ("0.7", "my.json: thresholds.CR.pass")
+    assert found["thresholds.CR.review"] == ("0.4", "INPUT_THRESHOLDS (input thresholds): CR.review")
+    assert found["thresholds.AH.pass"] == ("0.9", "SAFE_V0_AH_PASS")
+    assert found["thresholds.AC.pass"] == ("0.8", "default")
+    assert found["min-label-accuracy.all"] == ("0.6", "SAFE_GATE_MIN_LABEL_ACCURACY")
+    assert found["min-label-accuracy.topic_pivot"] == ("0.9", "my.json: min-label-accuracy.topic_pivot")
     assert found["max-unexpected-failures"] == ("0", "default")
-    assert found["min-label-accuracy"] == ("off", "default")
+    assert found["max-age"] == ("off", "default")
     assert found["github-token"] == ("(not shown)", "INPUT_GITHUB-TOKEN (input github-token)")
     assert TOKEN not in ran.log
     assert "Nothing was written or sent." in ran.out
