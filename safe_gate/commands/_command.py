@@ -227,12 +227,10 @@ def effects_of(environ: Mapping[str, str], printed: Print, told: dict[str, Any],
 
 
 def with_action_inputs(argv: Sequence[str], environ: Mapping[str, str]) -> list[str]:
-    """Return a command line `run` with what the action's own inputs add; another one as it is.
+    """Return a command line `run` as the action's own inputs want it; another one as it is.
 
     >>> with_action_inputs(["run", "--quiet"], {"INPUT_MODE": "merge", "INPUT_SHARDS": "a.json"})
     ['merge', 'a.json', '--quiet']
-    >>> with_action_inputs(["run"], {"INPUT_SHARD": "1/4"})
-    ['run', '--shard=1/4']
     """
     command, *rest = argv
     if command != "run":
@@ -243,8 +241,7 @@ def with_action_inputs(argv: Sequence[str], environ: Mapping[str, str]) -> list[
             return ["merge", *inputs.get("shards", "").splitlines(), *rest]
         case "publish":
             return ["publish", *rest]
-    shard = [f"--shard={inputs['shard']}"] if "shard" in inputs else []
-    return [command, *shard, *rest]
+    return [*argv]
 
 
 def _parsed(argv: Sequence[str]) -> dict[str, Any] | None:

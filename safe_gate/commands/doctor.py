@@ -105,6 +105,9 @@ def _would_read(options: Settings, effects: Effects, options_at: OptionsAt) -> t
         facts.append(("skipped", Untrusted(f"{count} of safe-gate's own or with another suffix: {', '.join(skipped)}")))
     here = options.on_this_machine()
     try:
+        if options.shard:
+            addons.scale.Shard.parse(options.shard)
+            facts.append(("shard", f"{options.shard}: a run would judge nothing, and merge judges all shards"))
         if options.scheduler and any(not one.input.cases for one in given):
             addons.scale.cluster.check_scheduler(options.scheduler)
         try:

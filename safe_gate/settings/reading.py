@@ -304,9 +304,13 @@ def _above_config(given: Given) -> list[Source]:
 
 
 def _beside(given: Given) -> dict[str, Any]:
-    """Return what a command line says beside settings."""
-    mode = {"mode": given.command} if given.command in MODES else {}
-    return mode | {name: value for name, value in given.flags.items() if name in OF_COMMANDS and not is_blank(value)}
+    """Return what a command line or the action says beside settings. `given` gets the origin of the shard."""
+    found = {"mode": given.command} if given.command in MODES else {}
+    if given.command in ("run", "doctor") and (shard := own_inputs(given.environ).get("shard")):
+        found["shard"], given.origins["shard"] = shard, _of_own_input("shard")
+    if not is_blank(given.flags.get("shard", "")):
+        given.origins["shard"] = Origin("flag", Place("--shard"))
+    return found | {name: value for name, value in given.flags.items() if name in OF_COMMANDS and not is_blank(value)}
 
 
 def reporting_options(
@@ -366,16 +370,16 @@ def misused_inputs(environ: Mapping[str, str]) -> Iterator[Problem]:
     """Yield a problem for an unknown mode of the action, and for inputs that its mode does not use."""
     inputs = own_inputs(environ)
     mode = inputs.get("mode", "run")
-
-    def origin(name: str) -> Origin:
-        return Origin("input", Place(f"INPUT_{name.upper()} (input {name})"))
-
     if mode not in MODES:
-        yield origin("mode").unfit(mode, f"one of {', '.join(MODES)}")
+        yield _of_own_input("mode").unfit(mode, f"one of {', '.join(MODES)}")
     if "shard" in inputs and mode != "run":
-        yield origin("shard").problem(f"is for a run that scores; {mode} takes all cases: leave it unset")
+        yield _of_own_input("shard").problem(f"is for a run that scores; {mode} takes all cases: leave it unset")
     if "shards" in inputs and mode != "merge":
-        yield origin("shards").problem(f"is for merge, not for {mode}; set mode: merge, or leave it unset")
+        yield _of_own_input("shards").problem(f"is for merge, not for {mode}; set mode: merge, or leave it unset")
+
+
+def _of_own_input(name: str) -> Origin:
+    return Origin("input", Place(f"INPUT_{name.upper()} (input {name})"))
 
 
 _PREFIX = re.compile("^SAFE[A-Z0-9]*_+(?:GATES?_+|V[0-9]+_+)?")

@@ -115,7 +115,19 @@ def test_settings_of_shards_are_refused_where_they_mean_nothing(
 
 @pytest.mark.parametrize("shard", ["0/3", "4/3", "1", "1/0", "a/b", "1/3/5", "01/3", "1/10000", "-1/3"])
 def test_a_shard_that_cannot_be_is_refused(safe_gate: SafeGate, inputs: Flags, shard: str) -> None:
-    refused(safe_gate("run", f"--shard={shard}", *inputs), f'shard: is "{shard}"; expected INDEX/COUNT')
+    refused(safe_gate("run", f"--shard={shard}", *inputs), f'--shard: is "{shard}"; expected INDEX/COUNT')
+
+
+def test_the_doctor_knows_the_shard_of_the_action(safe_gate: SafeGate, inputs: Flags, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("INPUT_SHARD", "3/2")
+    for command in ("run", "doctor"):
+        refused(safe_gate(command, *inputs), 'INPUT_SHARD (input shard): is "3/2"; expected INDEX/COUNT')
+    assert safe_gate("run", "--shard=1/2", *inputs).code == 0
+    monkeypatch.setenv("INPUT_SHARD", "1/2")
+    ran = safe_gate("doctor", "--all", *inputs)
+    assert ran.code == 0
+    assert "1/2: a run would judge nothing, and merge judges all shards" in ran.out
+    assert "no: this is a shard; merge posts the comment" in ran.out
 
 
 def set_part(value: Any, path: str, new: Any) -> None:
