@@ -32,7 +32,7 @@ settings.load_profile("untimed")
 def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Run every test in an empty folder, without a runner's or a user's variables."""
     for name in list(os.environ):
-        if name.startswith(("GITHUB_", "INPUT_", "SAFE_", "SOURCE_DATE_EPOCH")):
+        if name.startswith(("GITHUB_", "CI_JOB_NAME", "INPUT_", "SAFE_", "SOURCE_DATE_EPOCH")):
             monkeypatch.delenv(name)
     monkeypatch.setenv("COLUMNS", "400")  # most tests look for words, which a narrow table breaks
     monkeypatch.chdir(tmp_path)

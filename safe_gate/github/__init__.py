@@ -178,7 +178,7 @@ def context(environ: Mapping[str, str]) -> Context:
         repository=repository,
         run=WorkflowRun(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
         workflow=_workflow(environ.get("GITHUB_WORKFLOW_REF"), environ.get("GITHUB_WORKFLOW"), repository),
-        job=environ.get("GITHUB_JOB", ""),
+        job=environ.get("GITHUB_JOB") or environ.get("CI_JOB_NAME", ""),  # GitLab's: it tells gates apart there, too
         api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
         server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
         output_file=environ.get("GITHUB_OUTPUT", ""),

@@ -77,16 +77,17 @@ def test_results_are_known_again_wherever_their_cases_stand(safe_gate: SafeGate)
     assert fingerprints(*cases) == fingerprints(turn("new"), *reversed(cases))
 
 
-def test_two_gates_share_no_heading_no_category_and_no_fingerprint(safe_gate: SafeGate) -> None:
+def test_two_gates_share_no_heading_no_category_and_no_fingerprint(safe_gate: SafeGate, monkeypatch: Patch) -> None:
     found = []
-    for flags in ((), ("--gate-id", "care")):
+    for job, flags in (("", ()), ("gate: billing", ()), ("gate: billing", ("--gate-id", "care"))):
+        monkeypatch.setenv("CI_JOB_NAME", job)  # as GitLab names it
         run(safe_gate, turn("bad", assistant=BAD), flags=(*ALL, *flags))
         reports = read()
         prints = {one["partialFingerprints"]["primaryLocationLineHash"] for one in reports.run["results"]}
         prints |= {one["fingerprint"] for one in reports.gitlab}
         found.append((reports.run["automationDetails"]["id"], prints))
-    assert [category for category, _ in found] == ["safe-gate/", "safe-gate/care/"]
-    assert not found[0][1] & found[1][1]
+    assert [category for category, _ in found] == ["safe-gate/", "safe-gate/gate: billing/", "safe-gate/care/"]
+    assert len(set.union(*(prints for _, prints in found))) == sum(len(prints) for _, prints in found)
     assert Path("reports/safe-gate.md").read_text("utf-8").startswith("### ❌ SAFE Gate <code>care</code> failed")
 
 
