@@ -26,7 +26,7 @@ from safe_gate.render.comparison import (
     weakened_remarks,
     weakened_table,
 )
-from safe_gate.render.untrusted import LONGEST_PROBLEM, phrase_line, plain, problem_message, quote_phrase
+from safe_gate.render.untrusted import LONGEST_PROBLEM, phrase_line, plain, problem_text, quote_phrase
 from safe_gate.render.view import (
     ReportView,
     known_failures,
@@ -192,8 +192,9 @@ def join_names(names: Sequence[str], most: int = 3) -> str:
 
 
 def problem_line(problem: Problem) -> str:
-    """Return one problem as a line."""
-    return f"{_place_text(problem.place.path, problem.place.line)}: {problem_message(problem)}"
+    """Return one problem as a line: its place, its case, its field, and the message."""
+    about = (plain(Untrusted(part)) for part in (problem.case_id, problem.field) if part)
+    return ": ".join((_place_text(problem.place.path, problem.place.line), *about, problem_text(problem.message)))
 
 
 def path_text(path: str) -> str:

@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
-from safe_gate.model.problems import Problem
 from safe_gate.model.results import Untrusted, Words
 
 LONGEST = 160
@@ -56,12 +55,6 @@ def name_in_full(text: str) -> str:
 def problem_text(message: str) -> str:
     """Return the message of a problem for a line. It may be long, because it ends with what to do."""
     return plain(Untrusted(message), LONGEST_PROBLEM)
-
-
-def problem_message(problem: Problem) -> str:
-    """Return a problem for a line, with its case and its field, but without its place."""
-    about = (plain(Untrusted(part)) for part in (problem.case_id, problem.field) if part)
-    return ": ".join((*about, problem_text(problem.message)))
 
 
 def markdown(words: Words, longest: int = LONGEST) -> str:

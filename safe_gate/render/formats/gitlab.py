@@ -10,9 +10,13 @@ from collections.abc import Iterator, Sequence
 from safe_gate.core.jsontext import digest, line
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
+from safe_gate.render.console import problem_line
 from safe_gate.render.formats import LONGEST_MESSAGE, gate_of, judgement_message
-from safe_gate.render.untrusted import problem_message, quote_phrase
+from safe_gate.render.untrusted import quote_phrase
 from safe_gate.render.view import ReportView, rule_message
+
+_PIPELINE = ".gitlab-ci.yml"
+"""Where the settings of a job come from that are not in a file, and a file that is there: at the root."""
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
@@ -31,12 +35,15 @@ FILES = {"safe-gate.gitlab.json": _draw}
 def _issues(view: ReportView) -> Iterator[JsonObject]:
     report, folder = view.report, view.origin.folder
     gate: tuple[object, ...] = gate_of(view)
+    inputs = [one.path for one in report.provenance.inputs]
     for one in report.problems:
         place = one.place
         key = (*gate, "problem", place.path, place.line, one.case_id, one.field, one.message)
-        yield _issue("input", problem_message(one), key, "blocker", place, folder)
+        if not place.line and place.path not in inputs:  # a setting, or no file at all
+            place = Place(inputs[0] if inputs else _PIPELINE)
+        yield _issue("input", problem_line(one), key, "blocker", place, "" if place.path == _PIPELINE else folder)
     for rule in report.broken():
-        place = Place(report.provenance.inputs[0].path)  # an issue must have one
+        place = Place(inputs[0])  # an issue must have one
         key = (*gate, "rule", rule.evaluator, rule.rule, rule.group)
         yield _issue(f"gate/{rule.rule}", quote_phrase(rule_message(rule)), key, "blocker", place, folder)
     for case in view.cases():

@@ -19,13 +19,13 @@ from safe_gate.model.report import Verdict
 from safe_gate.model.results import Explanation, Judgement, Severity
 from safe_gate.render.cases import WHOLE_CASE, ShownCase, ShownPart
 from safe_gate.render.comparison import FAILS_BY_RULES, NEW_CASE, NEWLY_FAILING
+from safe_gate.render.console import problem_line
 from safe_gate.render.formats import gate_of, judgement_message
 from safe_gate.render.untrusted import (
     LONGEST_REASON,
     address,
     name_in_full,
     phrase_line,
-    problem_message,
     quote_phrase,
     sarif,
 )
@@ -173,7 +173,7 @@ def _invocation(view: ReportView, left_out: int) -> dict[str, Any]:
         said = [_notification("warning", words), *said]
     faults = []
     for problem in report.problems[:_MOST_NOTIFICATIONS]:
-        fault = _notification("error", problem_message(problem))
+        fault = _notification("error", problem_line(problem))
         if problem.place.line:
             fault["locations"] = [_location(problem.place, view.origin.folder)]
         faults.append(fault)

@@ -14,6 +14,7 @@ from safe_gate.render.view import ReportView
 from safe_gate.settings import settings
 from tests.support.cases import Patch, SafeGate, read_json, refused, report, turn, write_json
 from tests.support.formats import ALL, FILES, FORMATS, read
+from tests.support.git import git
 from tests.support.github import outputs
 from tests.support.judged_run import clinical
 from tests.support.synthesis import run
@@ -100,7 +101,7 @@ def test_a_run_that_cannot_judge_leaves_no_old_pass(safe_gate: SafeGate) -> None
     (fault,) = found.run["invocations"][0]["toolConfigurationNotifications"]
     assert fault["locations"][0]["physicalLocation"]["region"]["startLine"] == 2
     assert found.badge.items() >= {"message": "could not judge", "color": "lightgrey", "isError": True}.items()
-    words = "a: id: appears at c.jsonl:1 too; expected ids that are unique in the run"
+    words = "c.jsonl:2: a: id: appears at c.jsonl:1 too; expected ids that are unique in the run"
     assert fault["message"]["text"] == found.gitlab[0]["description"] == words
     assert found.gitlab[0]["severity"] == "blocker"
     assert found.csv == found.jsonl == []
@@ -109,6 +110,26 @@ def test_a_run_that_cannot_judge_leaves_no_old_pass(safe_gate: SafeGate) -> None
     assert read_json("reports/safe-gate.badge.json")["message"].startswith("passed")
     assert run(safe_gate, flags=("--min-pass-rate", "x")).code == 3
     assert read_json("reports/safe-gate.badge.json")["message"] == "could not judge"
+
+
+def test_a_wrong_setting_is_named_and_stands_at_a_file_that_is_there(safe_gate: SafeGate, monkeypatch: Patch) -> None:
+    git("init", "-q")
+    Path("evals").mkdir()
+    monkeypatch.chdir("evals")
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "7")
+    words = 'SAFE_GATE_MIN_PASS_RATE: is "7"; expected a number from 0 to 1'
+    assert run(safe_gate, turn("a"), flags=ALL).code == 3
+    found = read()
+    (fault,) = found.run["invocations"][0]["toolConfigurationNotifications"]
+    (issue,) = found.gitlab
+    assert fault["message"]["text"] == issue["description"] == words
+    assert issue["location"] == {"path": ".gitlab-ci.yml", "lines": {"begin": 1}}
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "1")
+    monkeypatch.setenv("SAFE_GATE_TAG", "b")  # which is found out when the cases are read
+    assert run(safe_gate, turn("a"), flags=ALL).code == 3
+    (issue,) = read().gitlab
+    assert issue["description"].startswith("SAFE_GATE_TAG: leaves no Synthesis case to judge")
+    assert issue["location"]["path"] == "evals/c.jsonl"
 
 
 @pytest.mark.parametrize("name", [file for name in FILES if name not in ("json", "markdown") for file in FILES[name]])
