@@ -114,7 +114,7 @@ def test_a_branch_behind_main_is_compared_with_where_it_left_main(safe_gate: Saf
     safe_gate("init")
     git("init", "--quiet", "-b", "main")
     commit()
-    git("remote", "add", "origin", str(Path.cwd()))
+    git("remote", "add", "-t", "behind", "origin", str(Path.cwd()))  # of one branch, as Jenkins clones
     git("switch", "--quiet", "--create", "behind")
     git("switch", "--quiet", "main")
     replies = Path("evals/replies.jsonl")
@@ -128,6 +128,7 @@ def test_a_branch_behind_main_is_compared_with_where_it_left_main(safe_gate: Saf
     assert shell(f"{export}\nsafe-gate run", CI_DEFAULT_BRANCH="main").returncode == 0
     assert shell("safe-gate run", SAFE_GATE_BASELINE="origin/main").returncode == 1
     git("remote", "remove", "origin")
+    git("update-ref", "-d", "refs/remotes/origin/main")
     no_base = "without its baseline no job may pass"
     assert shell(f"{export}\nsafe-gate run", CI_DEFAULT_BRANCH="main").returncode == _OF_GIT, no_base
     assert shell(f"set +e\n{script}").returncode == _OF_GIT, no_base
