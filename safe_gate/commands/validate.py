@@ -15,7 +15,7 @@ from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import case_files, checked, disk, globs, recorded
 from safe_gate.model.problems import CannotJudge, Code, Problem, Problems
 from safe_gate.scoring import measure, sides
-from safe_gate.settings import Settings
+from safe_gate.settings import CONFIG_FILES, Settings
 from safe_gate.settings.reading import read
 
 COMMAND = Command(
@@ -61,47 +61,75 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | Mapping[str
     """Yield the problems of files, and numbers of what they hold: cases, outputs, or documents such as reports.
 
     Batches are joined with their outputs, which are those that the settings name if no file is; those of batches not
-    given are checked alone. Other cases, and packs, are checked under the settings, too: those of the config file that
-    is among the files, else of the one that a run reads.
+    given are checked alone. Other cases, and packs, are checked under the settings, too. Files of several config files
+    are checked apart, as their runs read them.
     """
-    by_kind: dict[str, list[str]] = {}
-    options, found, unread = None, list[Problem](), list[str]()
+    kinds, found, unread = dict[str, str](), list[Problem](), list[str]()
     for path in paths:
         try:
-            by_kind.setdefault(checked.kind_of(Path(path)), []).append(path)
+            kinds[path] = checked.kind_of(Path(path))
         except CannotJudge as error:
             found += error.problems
             if path.endswith(".json") and disk.exists(Path(path)):
                 unread.append(path)
-    if any(
-        one.input.kind in by_kind or (one.rule_files and one.rule_files.kind in by_kind) for one in EVALUATORS.values()
-    ):
-        try:
-            options = _settings(call, by_kind.get("config", []))
-        except CannotJudge as error:
-            found += error.problems
     unread_names = {disk.display_path(Path(path)) for path in unread}
-    for evaluator in EVALUATORS.values():
-        form, rules = evaluator.input, evaluator.rule_files
-        if form.cases:
-            given, outputs = by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, [])
-            yield from _joined(evaluator, form, given, outputs, options.value(form.outputs) if options else ())
-            continue
-        cases, packs = by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []
-        if cases or packs:
-            count, problems = _fit(options, evaluator, cases, [*packs, *unread])  # an unread file may be a pack
-            found += (one for one in problems if one.place.path not in unread_names)
-            yield {"case": count, _NOUNS["rule-pack"]: len(packs)}
-    found += [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
-    yield {_NOUNS.get(kind, kind): len(some) for kind, some in by_kind.items()}
+    for config, by_kind in _by_config(kinds).items():
+        options = None
+        if not {*_CASES, *_PACKS}.isdisjoint(by_kind):
+            try:
+                options = call._replace(flags={**call.flags, "config": config}).options()
+                options = options.on_this_machine().replace(text="full", tag=())
+            except CannotJudge as error:
+                found += error.problems
+        for evaluator in EVALUATORS.values():
+            form, rules = evaluator.input, evaluator.rule_files
+            if form.cases:
+                given, outputs = by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, [])
+                yield from _joined(evaluator, form, given, outputs, options.value(form.outputs) if options else ())
+                continue
+            cases, packs = by_kind.pop(form.kind, []), by_kind.pop(rules.kind, []) if rules else []
+            if cases or packs:
+                count, problems = _fit(options, evaluator, cases, [*packs, *unread])  # an unread file may be a pack
+                found += (one for one in problems if one.place.path not in unread_names)
+                yield {"case": count, _NOUNS["rule-pack"]: len(packs)}
+        found += [problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind)]
+        yield {_NOUNS.get(kind, kind): len(some) for kind, some in by_kind.items()}
     yield from dict.fromkeys(found)  # a config that is given names packs, too
 
 
-def _settings(call: Call, configs: Sequence[str]) -> Settings:
-    """Return the settings to check cases and packs under. Raises CannotJudge."""
-    named = {"config": configs[0]} if len(configs) == 1 else {}
-    options = call._replace(flags={**call.flags, **named}).options()
-    return options.on_this_machine().replace(text="full", tag=())
+_CASES = [one.input.kind for one in EVALUATORS.values()]
+_PACKS = [one.rule_files.kind for one in EVALUATORS.values() if one.rule_files]
+
+
+def _by_config(kinds: Mapping[str, str]) -> dict[str, dict[str, list[str]]]:
+    """Return files by kind, those of each config file together; "" stands for the one of a run in the working folder.
+
+    Other files than cases go with these if all cases have one config file.
+    """
+    configs = [path for path, kind in kinds.items() if kind == "config"]
+    only = configs[0] if len(configs) == 1 else ""
+    own = {path: _config_above(path, configs) for path in kinds}
+    of_cases = {own[path] or only for path, kind in kinds.items() if kind in _CASES}
+    beside, found = of_cases.pop() if len(of_cases) == 1 else only, dict[str, dict[str, list[str]]]()
+    for path, kind in kinds.items():
+        config = own[path] or (only if kind in _CASES else beside)
+        found.setdefault(config, {}).setdefault(kind, []).append(path)
+    return found
+
+
+def _config_above(path: str, given: Sequence[str]) -> str:
+    """Return the nearest config file at or above a file in the working folder, "" for none.
+
+    It is the one that is given in a folder, or else one with the usual name in a folder below the working one.
+    """
+    where, folders = Path(disk.display_path(Path(path))), [Path(disk.display_path(Path(one))).parent for one in given]
+    for folder in () if where.is_absolute() or ".." in where.parts else where.parents:
+        if folders.count(folder) == 1:
+            return given[folders.index(folder)]
+        usual = [folder / name for name in CONFIG_FILES if folder != disk.HERE and disk.exists(folder / name)]
+        if usual:
+            return usual[0].as_posix()
+    return ""
 
 
 def _fit(

@@ -7,7 +7,18 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, SafeGate, refused, report, turn, write_cases, write_json
+from tests.support.cases import (
+    REPOSITORY,
+    SafeGate,
+    bare_case,
+    refused,
+    report,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+    write_json,
+)
 from tests.support.git import commit_here
 from tests.support.synthesis import results, run
 
@@ -174,6 +185,31 @@ def test_validate_knows_the_checks_of_the_packs_that_are_given_or_set(safe_gate:
         assert validated(safe_gate, "c.jsonl", *others).startswith(UNKNOWN)
     write_cases(Path("c.jsonl"), shop("one"))
     assert safe_gate("validate", "c.jsonl", "rules/acme-discount.json").out == "2 files valid: 1 case, 1 rule pack\n"
+
+
+def test_validate_checks_the_files_of_each_config_under_it(safe_gate: SafeGate) -> None:
+    config = {"synthesis-cases": ["evals/*.jsonl"], "rules": ["../rules/*.json"]}
+    config |= {"safe-batch": ["evals/*_batch_*"], "safe-outputs": ["out.jsonl"]}
+    write_packs(pack())
+    files = list[str]()
+    for name in ("a", "b"):
+        Path(name, "evals").mkdir(parents=True)
+        write_json(f"{name}/safe-gate.config.json", config if name == "a" else config | {"rules": []})
+        write_cases(Path(name, "evals/c.jsonl"), shop("one") if name == "a" else turn("one"))
+        write_batch(Path(name, "evals/x_batch_1.json"), bare_case("one"))
+        write_cases(Path(name, "out.jsonl"), {"test_id": "one", "output": safe_case("one")["output"]})
+        files += (f"{name}/{file}" for file in ("safe-gate.config.json", "evals/c.jsonl", "evals/x_batch_1.json"))
+    a, b = files[:3], files[3:]
+    for some in (files, a, b, a[1:], a[1:] + b, a + b[1:], a[1:] + b[1:], [a[0], b[0], a[1]]):
+        assert validated(safe_gate, *some) == ""
+    assert "b/evals/c.jsonl" not in validated(safe_gate, *files, "rules/acme-discount.json")
+    Path(b[1]).write_bytes(Path(a[1]).read_bytes())
+    for some in (files, b, b[1:], a + b[1:]):
+        assert validated(safe_gate, *some).startswith(f'b/evals/c.jsonl:1: one: checks: "{CHECK}" is not a check')
+    assert validated(safe_gate, b[1], "rules/acme-discount.json") == "", "a pack that is given counts for all cases"
+    write_json("my.json", {"rules": ["rules/*.json"]})
+    Path(b[0]).unlink()
+    assert validated(safe_gate, "my.json", *b[1:2]) == "", "and so does a config file for cases without their own"
 
 
 def test_validate_checks_packs_together_with_those_that_are_set(safe_gate: SafeGate) -> None:
