@@ -158,8 +158,15 @@ def test_the_hook_has_what_pre_commit_asks_for_and_is_given_files_of_the_gate_al
     assert [hook["id"] for hook in used] == [HOOK["id"]]
     checked = ["evals/replies.jsonl", "evals/deep/a_batch_1.json", "evals/safe-gate.config.json", "safe.config.json"]
     others = ["evals/schemas/config.schema.json", "evals/reports/safe-gate.json", "package.json", "evals/record.py"]
-    checked += ["service/safe-gate.waivers.json"]
+    checked += ["service/safe-gate.waivers.json", "reports/safe-gate.config.json"]
     assert hooked(*checked, *others, "reports/safe-gate.json", "my-safe-gate.config.json") == checked
+    services = re.search(r"`files: (\S+)`", SECTIONS["Pre-commit"])
+    assert services
+    own = [f"services/{name}/{file}" for name in ("reports", "schemas") for file in ("evals/r.jsonl", checked[2][6:])]
+    written = ["services/a/reports/safe-gate.json", "services/a/evals/schemas/config.schema.json"]
+    for path in (*own, *written):
+        assert (re.search(services[1], path) is not None) is (path != written[0])
+        assert (re.search(HOOK["exclude"], path) is None) is (path in own)
 
 
 def test_the_hook_passes_what_init_writes_and_names_what_is_wrong(safe_gate: SafeGate) -> None:
