@@ -31,7 +31,7 @@ _WRITTEN_CONFIG = "safe-gate.config.json"
 _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
 _RUNS_THE_GATE = re.compile(r"^[^#\n]*(?:/safe-gate(?:/composite)?@|\bsafe[-_]gate run\b)", re.MULTILINE)
-_INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
+_JOB = Path(".gitlab/safe-gate.yml")
 
 
 def main(call: Call) -> int:
@@ -56,13 +56,13 @@ def main(call: Call) -> int:
         effects.out(f"{'Would write' if is_dry else 'Written'}: {path.as_posix()}")
     for path, reason in kept.items():
         effects.out(f"Left alone: {path.as_posix()} ({reason})")
-    if _PIPELINE in kept and _INCLUDES_THE_JOB not in _text(_PIPELINE):
-        effects.out(f"To run the gate, add `- local: {_INCLUDES_THE_JOB}` under include in {_PIPELINE}")
+    if _PIPELINE in kept and not re.search(f"{_RUNS_THE_GATE.pattern}|{_JOB}", _text(_PIPELINE), re.MULTILINE):
+        effects.out(f"To run the gate, add `- local: {_JOB}` under include in {_PIPELINE}")
     if folder:
         config = console.path_text(folder + _WRITTEN_CONFIG)
         effects.out(f"No workflow for CI: add one at the top of the repository, with {config} as its config")
     elif not platforms:
-        how = "add the git remote on GitHub or GitLab, or create the folder .github"
+        how = f"add the git remote on GitHub or GitLab, or create the folder .github or the file {_PIPELINE}"
         effects.out(f"No workflow for CI: {how}, and run safe-gate init again")
     effects.out("Nothing was written." if is_dry else "Next: evals/README.md says how to record your own answers")
     return 0
@@ -95,10 +95,9 @@ def _why_kept(path: Path) -> str:
         return "exists"
     if path.name in CONFIG_FILES:
         return next((f"{name} exists" for name in CONFIG_FILES if os.path.lexists(name)), "")
-    if path.parent == _WORKFLOWS:
-        running = (file for file in sorted(_WORKFLOWS.glob("*.y*ml")) if _RUNS_THE_GATE.search(_text(file)))
-        return next((f"{console.path_text(file.as_posix())} runs SAFE Gate" for file in running), "")
-    return ""
+    jobs = sorted(_WORKFLOWS.glob("*.y*ml")) if path.parent == _WORKFLOWS else [_PIPELINE] * (path == _JOB)
+    running = (file for file in jobs if _RUNS_THE_GATE.search(_text(file)))
+    return next((f"{console.path_text(file.as_posix())} runs SAFE Gate" for file in running), "")
 
 
 def _text(path: Path) -> str:

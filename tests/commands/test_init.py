@@ -57,7 +57,7 @@ def remote(address: str) -> None:
 
 def test_an_empty_folder_gets_the_samples_and_no_workflow(safe_gate: SafeGate) -> None:
     ran = safe_gate("init")
-    words = "No workflow for CI: add the git remote on GitHub or GitLab, or create the folder .github, and run"
+    words = "No workflow for CI: add the git remote on GitHub or GitLab, or create the folder .github or the file .gitlab-ci.yml"
     assert (ran.code, words in ran.out) == (0, True)
     assert "Detected: neither GitHub nor GitLab\n" in ran.out
     assert set(tree()) == written(ran.out) == SAMPLES
@@ -101,6 +101,12 @@ THERE = [
     (".github/x", "", GITHUB, "Detected: GitHub\n"),
     (".gitlab-ci.yml", "build: x\n", GITLAB, "add `- local: .gitlab/safe-gate.yml` under include in .gitlab-ci.yml\n"),
     (".gitlab-ci.yml", "build: x\n", GITLAB, "Left alone: .gitlab-ci.yml (exists)\n"),
+    (
+        ".gitlab-ci.yml",
+        "a: {script: [safe-gate run]}\n",
+        set(),
+        ".gitlab/safe-gate.yml (.gitlab-ci.yml runs SAFE Gate)\n",
+    ),
     (WORKFLOW, "name: ours\n", set(), f"Left alone: {WORKFLOW} (exists)\n"),
     (EVALS, "x: y  # safe-gate run\n# - uses: a/safe-gate@v1\n", {WORKFLOW}, f"Written: {WORKFLOW}\n"),
     *(
@@ -114,7 +120,9 @@ THERE = [
 def test_workflows_are_left_alone(safe_gate: SafeGate, path: str, content: str, written: set[str], words: str) -> None:
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     Path(path).write_text(content, "utf-8")
-    assert words in safe_gate("init").out
+    said = safe_gate("init").out
+    assert words in said
+    assert ("To run the gate" in said) is (content == "build: x\n")
     assert Path(path).read_text("utf-8") == content
     assert set(tree()) == SAMPLES | written | {path}
 
