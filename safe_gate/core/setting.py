@@ -298,7 +298,7 @@ class Setting(NamedTuple):
         if self.excluded:
             return f"{kind} above {self.low} and below {self.high}"
         to = "" if self.high is None else f" to {self.high}"
-        return f"{kind} from {self.low}{to}" + f", or {OFF}" * self.can_be_off
+        return f"{kind} from {self.low}{to}" + f", or {OFF}" * (self.can_be_off or self.default is None)
 
     def parts(self, value: Any) -> dict[str, Any]:
         """Return the known entries that a value sets, or under "" what the field converts or refuses as a whole."""

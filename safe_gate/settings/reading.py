@@ -410,7 +410,8 @@ def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Pr
         given, bare = name.removeprefix("INPUT_"), _PREFIX.sub("", name.upper())
         is_near = name.startswith("SAFE") and "-" not in name and get_close_matches(bare, variables, 1, _CLOSE)
         if is_action and given != name:
-            what = f"input {given.lower()}{suggestion(given.replace('_', '-'), inputs, quoted=False)}"
+            near = suggestion(given.replace("_", "-"), inputs, quoted=False)
+            what = f"input {given.lower()}{near if given.isupper() else suggestion(name, known, quoted=False)}"
         elif is_near or name.upper().startswith(_PREFIXES):
             what = f"variable of this name{suggestion(bare, variables, quoted=False)}"
         else:
