@@ -237,6 +237,7 @@ class Settings(BaseSettings):
 
     reports: Annotated[tuple[Format, ...], Words, Names("reports", usual=True)] = Field(
         ("json", "markdown"),
+        min_length=1,
         description="The report formats that a run writes to report-dir: json, markdown, html, junit, sarif, gitlab, "
         "csv, jsonl, badge; one per line. Commas may separate them too.",
     )

@@ -67,7 +67,10 @@ def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, mon
     [
         ({"INPUT_MIN-PASSRATE": "0.9"}, "", ["INPUT_MIN-PASSRATE", "has no input min-passrate (did you mean min-pass-rate?)"]),
         ({"INPUT_min-pass-rate": "0.9"}, "", ["has no input min-pass-rate (did you mean INPUT_MIN-PASS-RATE?)"]),
+        ({"SAFE_GATE_REPORTS": ","}, "", ['SAFE_GATE_REPORTS: is ""; expected one of json, markdown']),
         ({"SAFE_GATE_MAX_REGRESSIONS": "-1"}, "", ['is "-1"; expected a whole number from 0, or off']),
+        ({}, '{"tag": [" "]}', ['tag[0]: is " "; expected a tag or an archetype']),
+        ({}, '{"protect": [""]}', ['protect[0]: is ""; expected text']),
         ({"INPUT_CONCERN": "I25"}, "", ["has no input concern (did you mean safe-concern?)"]),
         ({"INPUT_CASES": "c.jsonl"}, "", ["has no input cases (did you mean synthesis-cases?)"]),
         ({"SAFE_GATE_CASES": "c.jsonl"}, "", ["has no variable of this name (did you mean SAFE_GATE_SYNTHESIS_CASES?)"]),
