@@ -117,7 +117,7 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
     writes = isinstance(flags.get("report_dir"), str)
 
     def options_at(root: FilePath = disk.HERE) -> Settings:
-        return reading.read(flags, {}, partial(checked.read_config, root=root), command=IN_PYTHON)
+        return reading.resolve(reading.Given(flags, {}, partial(checked.read_config, root=root), IN_PYTHON))
 
     try:
         if problems := (*no_json, *_misplaced(flags)):

@@ -21,7 +21,7 @@ from safe_gate.core.setting import Setting
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.problems import CannotJudge
 from safe_gate.settings import Settings, settings
-from safe_gate.settings.reading import read
+from safe_gate.settings.reading import Given, resolve
 from tests.support import actionlint
 from tests.support.cases import REPOSITORY, Patch, SafeGate
 from tests.support.synthesis import run
@@ -124,7 +124,7 @@ def test_the_documents_name_the_limits_that_take_off() -> None:
 
     def takes_off(one: Setting) -> bool:
         try:
-            return read({one.name: "off"}, {}, lambda _: None).value(one.name) is None
+            return resolve(Given({one.name: "off"}, {}, lambda _: None, "run")).value(one.name) is None
         except CannotJudge:
             return False
 
@@ -209,7 +209,7 @@ def test_the_report_has_the_settings_of_its_verdict_within_their_bounds() -> Non
 
 
 def test_defaults_of_the_settings_are_the_defaults_of_the_options() -> None:
-    assert read({}, {}, lambda _: None) == Settings()
+    assert resolve(Given({}, {}, lambda _: None, "run")) == Settings()
 
 
 def test_the_version_is_the_same_everywhere() -> None:

@@ -16,7 +16,7 @@ from safe_gate.inputs import case_files, checked, disk, globs, recorded
 from safe_gate.model.problems import CannotJudge, Code, Problem, Problems
 from safe_gate.scoring import measure, sides
 from safe_gate.settings import CONFIG_FILES, Settings
-from safe_gate.settings.reading import read
+from safe_gate.settings.reading import Given, resolve
 
 COMMAND = Command(
     place=13,
@@ -161,7 +161,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
             checked.read_document(Path(path), kind)
         else:
             checked.refuse_unknown(Path(path))
-            options = read({"config": path}, {}, checked.read_config)
+            options = resolve(Given({"config": path}, {}, checked.read_config, "run"))
             side = sides.take_snapshot(options)
             for one in (one for one in EVALUATORS.values() if one.rule_files):
                 try:

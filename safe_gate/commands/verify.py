@@ -30,7 +30,7 @@ from safe_gate.model.results import Phrase, Table, Untrusted
 from safe_gate.render import console
 from safe_gate.render.untrusted import phrase_line
 from safe_gate.settings import Settings, settings
-from safe_gate.settings.reading import Config, read
+from safe_gate.settings.reading import Config, Given, resolve
 
 COMMAND = Command(
     place=12,
@@ -195,7 +195,7 @@ def _options(path: str, report: Report) -> Settings:
     config = nested(given)
     if faults := checked.load_schema("config").faults(config):
         raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
-    options = read({}, {}, lambda _: Config(name, config), command="verify")
+    options = resolve(Given({}, {}, lambda _: Config(name, config), "verify"))
     known = _waivers(report)
     return options.replace(**dict(_inputs(report)), waivers=known.path if known else "")
 

@@ -264,13 +264,6 @@ def outside_config(options: Settings) -> frozenset[str]:
 # --- all sources together -------------------------------------------------------------------------
 
 
-def read(
-    flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, *, command: str = "run"
-) -> Settings:
-    """Return the settings of a run, as `resolve` does."""
-    return resolve(Given(flags, environ, read_config, command))
-
-
 def resolve(given: Given) -> Settings:
     """Return the settings of a command, with the origin of each that is not a default.
 
