@@ -78,25 +78,21 @@ def uniform(segment: str) -> tuple[str, str]:
 
 
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
-# a terminal's colours. A tag is one by its name. Only attributes of style have blanks in them: others could hold words.
-OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
+# a model's <|im_end|>, a terminal's colours. Any name with any attributes is a tag; bare words ("<b stop>") are text.
+OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z|]|\x1b\[")
+_ATTRIBUTE = r"\s++[\w:.-]++=(?:\"[^\"<]*+\"|'[^'<]*+'|[^\s<>\"']++)"
+_ATTRIBUTES = rf"(?:{_ATTRIBUTE}|\s++hidden(?=[\s/>]))*+\s*+/?>"
 # Comments, and what browsers take for them: declarations, CDATA sections and processing instructions.
 _COMMENT, _COMMENT_END = re.compile(r"<!--|<(?:![a-z\[]|\?)[^<>]*>", re.IGNORECASE), re.compile("--!?>")
 _LINKED = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
-_ATTRIBUTES = (
-    r"(?:\s+(?:(?:style|class|rel)=(?:\"[^\"<>]*\"|'[^'<>]*')|[\w:-]+=(?:\"[^\"\s<]*\"|'[^'\s<]*'|[^\s<>\"']+)))*+"
-    r"\s*/?>"
-)
 LINES_OF_HTML = (
     "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figcaption|figure|footer|form|h[1-6]|head|header|hr|"
     "html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul"
 )
 _MARKUP = (
-    rf"(?P<line></?(?:{LINES_OF_HTML}){_ATTRIBUTES})|(?P<entity>&(?:#[0-9]{{1,12}}|#x[0-9a-f]{{1,12}}|[a-z]{{2,31}}[0-9]{{0,2}});)"
-    r"|<sup>\[?[0-9*\u2020\u2021,]{1,4}\]?</sup>"
-    r"|</?(?:a|abbr|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong|sub|summary|sup|tt|u|var|wbr)"
-    rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]"
+    rf"(?P<line></?(?:{LINES_OF_HTML}){_ATTRIBUTES}|<\|\w{{1,40}}\|>)|(?P<entity>&(?:#[0-9]{{1,12}}|#x[0-9a-f]{{1,12}}|[a-z]{{2,31}}[0-9]{{0,2}});)"
+    rf"|<sup>\[?[0-9*\u2020\u2021,]{{1,4}}\]?</sup>|</?[a-z][\w-]*+(?::[a-z][\w-]*+)?{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]"
 )
 _LONGEST_MEANT = 2  # the characters of an entity; an unknown name stays unchanged
 
