@@ -27,6 +27,7 @@ _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 # Canonical ordering is quadratic in a run of combining marks; UAX #15 (stream-safe text) allows 30.
 LONGEST_SEGMENT, MOST_SEGMENTS = 32, 4_096
 MARKS = frozenset("*_`~")
+_ZERO = "\u200b"  # stands for what goes where a text keeps its length
 
 
 def is_blank(text: str) -> bool:
@@ -43,7 +44,7 @@ def replacements() -> Mapping[int, str]:
         | dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')  # noqa: RUF001
         | dict.fromkeys(map(ord, "‐‑⁃﹣－"), "-")  # noqa: RUF001
         | dict.fromkeys(map(ord, "–—―‒"), "—")  # noqa: RUF001
-        | {ord("…"): "..."}
+        | {ord("…"): "...", 0x203C: "!!", 0x2047: "??", 0x2048: "?!", 0x2049: "!?"}
         | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a surrogate pair: no engine takes it
         | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code) not in "'\"-"}
         | styled()
@@ -84,7 +85,12 @@ _ATTRIBUTE = r"\s++[\w:.-]++=(?:\"[^\"<]*+\"|'[^'<]*+'|[^\s<>\"']++)"
 _ATTRIBUTES = rf"(?:{_ATTRIBUTE}|\s++hidden(?=[\s/>]))*+\s*+/?>"
 # Comments, and what browsers take for them: declarations, CDATA sections and processing instructions.
 _COMMENT, _COMMENT_END = re.compile(r"<!--|<(?:![a-z\[]|\?)[^<>]*>", re.IGNORECASE), re.compile("--!?>")
-_LINKED = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
+# Links and notes. Directly behind the end of a sentence they belong to it; sentences are found from blank to blank.
+_LINKED = re.compile(
+    r"(?:((?:(?<=[.!?])|(?<=[.!?][*_\"')\u201d])|(?<=[.!?]\*\*))\[)|\[)([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)"
+)
+_CITED = re.compile(r"(?<=[.!?])<(a|cite|ref)\b[^<>]*>([^<>\n]{1,40})</\1>", re.IGNORECASE)
+_NOTE = re.compile(r"[\[<\u3010](?<=[.!?].)[^\[\]<>.!?\n\u3010\u3011]{1,40}[\]>\u3011]")
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 LINES_OF_HTML = (
     "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figcaption|figure|footer|form|h[1-6]|head|header|hr|"
@@ -141,7 +147,23 @@ def uncommented(text: str) -> str:
 
 
 def unescaped(text: str) -> str:
-    """Return a text of the same length in which Markdown's escapes and the addresses of its links are invisible."""
+    """Return a text of the same length in which Markdown's escapes and the addresses of its links are invisible.
+
+    A link or a note directly behind the end of a sentence is in brackets, with "^" for blanks.
+    """
     if "](" in text:
-        text = _LINKED.sub(lambda link: f"\u200b{link[1]}".ljust(len(link[0]), "\u200b"), text)
-    return _ESCAPE.sub("\u200b", text) if "\\" in text else text
+        text = _LINKED.sub(
+            lambda link: (f"[{link[2]}]" if link[1] else f"{_ZERO}{link[2]}").ljust(len(link[0]), _ZERO), text
+        )
+    if "</" in text:
+        text = _CITED.sub(_in_brackets, text)
+    if "\\" in text:
+        text = _ESCAPE.sub(_ZERO, text)
+    if "[" in text or "<" in text or "\u3010" in text:
+        text = _NOTE.sub(lambda note: note[0].replace(" ", "^"), text)
+    return text
+
+
+def _in_brackets(cited: re.Match[str]) -> str:
+    before, after = cited.start(2) - cited.start(), cited.end() - cited.end(2)
+    return "[".ljust(before, _ZERO) + cited[2].replace(" ", "^") + "]".ljust(after, _ZERO)

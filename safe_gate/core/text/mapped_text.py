@@ -77,13 +77,14 @@ LONGEST_SENTENCE = 1_000
 
 # An address ends before what ends the sentence it is in.
 _LINK = re.compile(r"(?:https?://|\bwww\.)[^\s\u2014\"<>]*[^\s\u2014\"<>?!.,;:)\]}']", re.IGNORECASE)
-# A note's number may stand behind a stop, and a blank be forgotten; an emoji, :) or a kiss may stand for a stop.
+# A note may stand behind a stop, and a blank be forgotten; an emoji, :) or a kiss may stand for a stop.
 # The look-behinds and the possessive quantifiers keep it linear on a megabyte of dots.
 _EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]"
 _TYPED_EMOJI = "(?:x{1,3}|lol|haha|<3|[:;]-?[()DP])"
+_NOTE = r"(?:[\[(<\u3010][^\[\]()<>\s\u3010\u3011]{1,40}[\])>\u3011]|[\u00b9\u00b2\u00b3\u2070-\u2079])"
 _STOPPED = (
-    r"(?<![.!?])[.!?]++[\"')\]]*+(?:(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])*+(?=\s|$)"
-    r"|(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])++(?=[A-Z\"'(])|(?<=[a-z]{2}[.!?])(?=[A-Z][a-z']*+\s))|\n"
+    rf"(?<![.!?])[.!?]++[\"')\]]*+(?:{_NOTE}*+(?=\s|$)|{_NOTE}++(?=[A-Z\"'(])|(?<=[a-z]{{2}}[.!?])(?=[A-Z][a-z']*+\s)"
+    r"|(?:(?<=[!?])|(?<=[a-z]{2}\.))\d{1,3}(?=\s|$)|(?=[\[(<\u3010]))|\n"
 )
 _SENTENCE_END, _RARE_STOP = re.compile(_STOPPED), re.compile(f"\u3002|{_EMOJI}")
 _MAY_BE_TYPED = re.compile(rf"\s{_TYPED_EMOJI}\s+[A-Z]")
