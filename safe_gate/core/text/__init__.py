@@ -26,9 +26,9 @@ from safe_gate.core.text.characters import (
     markup_at,
     opening_after,
     styled,
-    uncommented,
     unescaped,
     uniform,
+    without_hidden,
 )
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
 from safe_gate.core.text.mapped_text import STOP, Normalised
@@ -200,7 +200,7 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
     - There a word also loses its diacritics if that makes it a word of `known` (lower case, without apostrophes).
     - Digits and signs inside a word become the letters that make it a word of `known`: `pr0mise`, not `2nd` or `10`.
     """
-    original, text = text, unwrapped(unescaped(uncommented(text)))
+    original, text = text, unwrapped(unescaped(without_hidden(text)))
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts, ends = array("I"), array("I")  # a list takes ten times the memory
     before = ""  # the visible characters of the previous segment

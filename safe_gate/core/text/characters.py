@@ -83,8 +83,20 @@ def uniform(segment: str) -> tuple[str, str]:
 OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z|]|\x1b\[")
 _ATTRIBUTE = r"\s++[\w:.-]++=(?:\"[^\"<]*+\"|'[^'<]*+'|[^\s<>\"']++)"
 _ATTRIBUTES = rf"(?:{_ATTRIBUTE}|\s++hidden(?=[\s/>]))*+\s*+/?>"
-# Comments, and what browsers take for them: declarations, CDATA sections and processing instructions.
-_COMMENT, _COMMENT_END = re.compile(r"<!--|<(?:![a-z\[]|\?)[^<>]*>", re.IGNORECASE), re.compile("--!?>")
+# What a page does not show: comments; declarations, CDATA sections and processing instructions, which browsers take for
+# comments; elements that hide what is in them. But a page shows what is escaped, or is code.
+_HIDDEN = (
+    r"<!--|<(?:![a-z\[]|\?)[^<>]*>|<(?P<name>(?:script|style|template|title|iframe|noframes|noembed|noscript)(?=[\s/>])"
+    rf"|[a-z][\w-]*+(?=(?:{_ATTRIBUTE})*?\s++(?:hidden(?=[\s=/>])"
+    r"|style=[\"']?[^\"'<>]*?(?:display\s*+:\s*+none|visibility\s*+:\s*+hidden))))"
+)
+_SHOWN = (
+    r"\\[!-/:-@\[-`{-~]|^[ ]{0,3}(?P<fence>`{3,}+|~{3,}+)(?s:.*?)(?:^[ ]{0,3}(?P=fence)|\Z)"
+    r"|(?<!`)(?P<ticks>`{1,3}+)(?!`)(?:.|\n(?![^\S\n]*\n))*?(?<!`)(?P=ticks)(?!`)"
+)
+_SHOWN_OR_HIDDEN = f"(?P<shown>{_SHOWN})|{_HIDDEN}"
+_COMMENT_END = re.compile("--!?>")
+_MOST_UNCLOSED = 16  # as the end of each may be looked for up to the end of the text
 # Links and notes. Directly behind the end of a sentence they belong to it; sentences are found from blank to blank.
 _LINKED = re.compile(
     r"(?:((?:(?<=[.!?])|(?<=[.!?][*_\"')\u201d])|(?<=[.!?]\*\*))\[)|\[)([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)"
@@ -130,20 +142,36 @@ def markup_at(text: str, start: int) -> tuple[int, str, str] | None:
     return (found.end(), *uniform(meant)) if len(meant) <= _LONGEST_MEANT else None
 
 
-def uncommented(text: str) -> str:
-    """Return a text of the same length in which comments of HTML are invisible characters."""
+def without_hidden(text: str) -> str:
+    """Return a text of the same length in which comments and hidden elements of HTML are invisible characters."""
+    if "<" not in text or not re.search(_HIDDEN, text, re.IGNORECASE):  # compiled when needed, as `markup` is
+        return text
     pieces: list[str] = []
-    position, has_end = 0, True
-    while "<" in text and (opening := _COMMENT.search(text, position)):
-        end = opening.end()
-        if opening[0] == "<!--":
+    kept = position = 0
+    unclosed: set[str] = set()
+    pattern = re.compile(_SHOWN_OR_HIDDEN, re.IGNORECASE | re.MULTILINE)
+    while found := pattern.search(text, position):
+        position, name = found.end(), (found["name"] or "").lower()
+        if found["shown"]:
+            continue
+        if name or found[0] == "<!--":
             # HTML ends "<!-->" and "<!--->" where they begin. Of a comment without an end the sign alone goes.
-            closing = _COMMENT_END.search(text, opening.start() + 2) if has_end else None
-            has_end = closing is not None
-            end = closing.end() if closing else end
-        pieces += text[position : opening.start()], "\u200b" * (end - opening.start())
-        position = end
-    return "".join((*pieces, text[position:])) if pieces else text
+            may_end = name not in unclosed and (not name or len(unclosed) < _MOST_UNCLOSED)
+            closing = _end_of(name).search(text, found.start() + 2) if may_end else None
+            if closing:
+                position = closing.end()
+            elif may_end:
+                unclosed.add(name)
+            if name and not closing:
+                continue
+        pieces += text[kept : found.start()], _ZERO * (position - found.start())
+        kept = position
+    return "".join((*pieces, text[kept:]))
+
+
+def _end_of(name: str) -> re.Pattern[str]:
+    """Return what ends an element, or a comment."""
+    return re.compile(rf"</{name}(?![^\s/>])[^<>]*>", re.IGNORECASE) if name else _COMMENT_END
 
 
 def unescaped(text: str) -> str:

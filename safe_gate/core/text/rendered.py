@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.text.characters import LINES_OF_HTML, uncommented
+from safe_gate.core.text.characters import LINES_OF_HTML, without_hidden
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -28,12 +28,10 @@ _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,999}\]:[^\n]*(?:\n[^\S\n]*[^\s\[
 _SIGNS = re.compile(r"[`~\u20e3]|(?<=\n)[^\S\n]*+(?:>[ \t]?+)++")
 _LESS_THAN = "\u2039"  # for a sign that the page shows, so that it begins no tag
 
-_TAG = re.compile(r"<(?P<end>/?)(?P<name>[a-zA-Z][^\s<>/\"'=]*+)")
+_TAG = re.compile(r"</?(?P<name>[a-zA-Z][^\s<>/\"'=]*+)")
 _QUOTED_REST, _REST = re.compile(r"(?:\"[^\"]*+\"|'[^']*+'|[^>\"'])*+>"), re.compile(r"[^<>]*+>")
 _MOST_FAILURES = 16  # of tags without an end, as each may be looked for up to the end of the text
 _LINE_OF_HTML = re.compile(LINES_OF_HTML, re.IGNORECASE)
-_HIDING = frozenset("script style template title iframe noframes noembed noscript".split())
-_HIDDEN = re.compile(r"\shidden(?=[\s=/>])|display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _ENTITY = re.compile(r"&(?:#[0-9]{1,12}|#[xX][0-9a-fA-F]{1,12}|[a-zA-Z][a-zA-Z0-9]{1,31});?")
 
 
@@ -44,7 +42,7 @@ def shown(text: str) -> str:
     """
     if not _MAY_BE_MARKUP.search(text):
         return text
-    page = _without_tags(uncommented(_without_markdown(text)))
+    page = _without_tags(without_hidden(_without_markdown(text)))
     page = _ENTITY.sub(_meant, page) if "&" in page else page
     return _SIGNS.sub(lambda sign: _UNSEEN * len(sign[0]), page)
 
@@ -151,10 +149,9 @@ def _visible(children: Sequence[Token], content: str) -> Iterator[tuple[int, str
 
 
 def _without_tags(text: str) -> str:
-    """Return a text without what a browser takes for tags, and without what stands in those that show nothing."""
+    """Return a text without what a browser takes for tags."""
     pieces: list[str] = []
     position = failures = 0
-    unclosed: set[str] = set()
     last = text.rfind(">")
     while (tag := _TAG.search(text, position)) and tag.start() < last:
         rest = _QUOTED_REST.match(text, tag.end()) if failures < _MOST_FAILURES else None
@@ -165,13 +162,8 @@ def _without_tags(text: str) -> str:
             pieces.append(tag[0])
             position = tag.end()
             continue
-        end, name = rest.end(), tag["name"].lower()
-        if not tag["end"] and name not in unclosed and (name in _HIDING or _HIDDEN.search(rest[0])):
-            closing = re.compile(rf"</{re.escape(name)}(?![^\s/>])[^<>]*>", re.IGNORECASE).search(text, end)
-            end = closing.end() if closing else end
-            unclosed |= set() if closing else {name}
-        pieces.append(("\n" if _LINE_OF_HTML.fullmatch(name) else "").ljust(end - tag.start(), _UNSEEN))
-        position = end
+        position = rest.end()
+        pieces.append(("\n" if _LINE_OF_HTML.fullmatch(tag["name"]) else "").ljust(position - tag.start(), _UNSEEN))
     return "".join((*pieces, text[position:])) if pieces else text
 
 
