@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
@@ -112,6 +113,7 @@ _MARKUP = (
     rf"(?P<line></?(?:{LINES_OF_HTML}){_ATTRIBUTES}|<\|\w{{1,40}}\|>)|(?P<entity>&(?:#[0-9]{{1,12}}|#x[0-9a-f]{{1,12}}|[a-z]{{2,31}}[0-9]{{0,2}});)"
     rf"|<sup>\[?[0-9*\u2020\u2021,]{{1,4}}\]?</sup>|</?[a-z][\w-]*+(?::[a-z][\w-]*+)?{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]"
 )
+_CODE_UNIT = re.compile(r"\\u(?:[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F]|[0-9a-fA-F]{2})[0-9a-fA-F]{2}")
 _LONGEST_MEANT = 2  # the characters of an entity; an unknown name stays unchanged
 
 
@@ -175,9 +177,10 @@ def _end_of(name: str) -> re.Pattern[str]:
 
 
 def unescaped(text: str) -> str:
-    """Return a text of the same length in which Markdown's escapes and the addresses of its links are invisible.
+    """Return a text of the same length in which escapes and the addresses of links are invisible.
 
-    A link or a note directly behind the end of a sentence is in brackets, with "^" for blanks.
+    Escapes are those of Markdown, and of JSON those of letters. A link or a note directly behind the end of a sentence
+    is in brackets, with "^" for blanks.
     """
     if "](" in text:
         text = _LINKED.sub(
@@ -186,7 +189,9 @@ def unescaped(text: str) -> str:
     if "</" in text:
         text = _CITED.sub(_in_brackets, text)
     if "\\" in text:
-        text = _ESCAPE.sub(_ZERO, text)
+        text = _CODE_UNIT.sub(
+            lambda unit: json.loads(f'"{unit[0]}"').ljust(len(unit[0]), _ZERO), _ESCAPE.sub(_ZERO, text)
+        )
     if "[" in text or "<" in text or "\u3010" in text:
         text = _NOTE.sub(lambda note: note[0].replace(" ", "^"), text)
     return text
