@@ -22,6 +22,7 @@ from safe_gate.core.text.characters import (
     MARKS,
     MOST_SEGMENTS,
     OPENING,
+    OTHER_BLANKS,
     markup,
     markup_at,
     opening_after,
@@ -41,6 +42,8 @@ _STRANGE = re.compile("[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001fff
 _STRANGE_WORD = re.compile(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
 _WITH_A_STROKE = re.compile("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # Unicode does not decompose these
 _ASCII_LETTER = re.compile("[a-zA-Z]")
+# Letters in another order than a screen shows, and fillers in place of blanks.
+_DISPLACED = re.compile(f"[\u202d\u202e{OTHER_BLANKS}](?:(?<=[\u202d\u202e])[^\u202c\n]*+|(?<=[!-~].)(?=[!-~]))")
 _FLAGS = re.compile("[\U0001f1e6-\U0001f1ff]+")  # letters of which two make a flag
 _FLAG_LETTERS = {0x1F1E6 + number: chr(ord("A") + number) for number in range(26)}
 # Digits and signs that people write for letters. Within a word, at its start before three letters; a zero at its end.
@@ -84,6 +87,7 @@ def may_be_spelled(text: str) -> bool:
 def _of_letters(text: Normalised, known: Container[str]) -> Normalised:
     """Return a text in which letters that look like ASCII ones are these."""
     disguised = sum(map(text.original.count, _styled().intersection(text.original)))
+    disguised += sum(map(len, _DISPLACED.findall(text.original)))
     flags: list[str] = _FLAGS.findall(text.text)
     if any(len(some) % 2 for some in flags):  # flags are pairs, so these are words
         text = replace(text, text=text.text.translate(_FLAG_LETTERS))
@@ -292,6 +296,7 @@ _DASHED_LINE = re.compile(r"\n[^\S\n]*+[\u2013\u2014]")
 _STOPS, _CLAUSE_SIGNS = frozenset(".!?:"), frozenset(",;/=%")
 _SUSPENDED = frozenset({"and", "or", "to"})  # "short- and long-term"
 _OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
+_OTHER_BLANKS = re.compile(f"[{OTHER_BLANKS}]")
 _ESCAPED_BREAK = re.compile(r"(?:\\r)?\\n(?![a-z])")  # not C:\new
 
 
@@ -304,6 +309,7 @@ def unwrapped(text: str) -> str:
     In a text of one line, a backslash and an n are a break, because the text was escaped twice.
     """
     text = _OTHER_BREAKS.sub("\n", text)
+    text = text if text.isascii() else _OTHER_BLANKS.sub(" ", text)
     if "\n" not in text and "\\n" in text:
         text = _ESCAPED_BREAK.sub(lambda found: "\n".ljust(len(found[0])), text)
     if "\n" not in text or not _GOES_ON.search(text):

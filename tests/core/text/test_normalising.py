@@ -21,9 +21,7 @@ TEXTS = read_lines(DATA / "texts.jsonl")
 WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"
 INVISIBLE = "\xad\u034f\u200b\u200c\u200d\u200e\u2060\ufeff"
 # Letters and marks of Unicode's Default_Ignorable_Code_Point (UAX #44), which have no ink: dropped, not composed.
-IGNORABLE = frozenset(
-    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0" + "".join(map(chr, range(0xFE00, 0xFE10)))
-)
+IGNORABLE = frozenset("\u034f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f" + "".join(map(chr, range(0xFE00, 0xFE10))))
 SINGLE_QUOTES = "'\u2018\u2019\u201b\u02bc\uff07\u00b4`"
 DOUBLE_QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb\uff02'
 QUOTES = {"'": SINGLE_QUOTES, '"': DOUBLE_QUOTES}
