@@ -51,11 +51,11 @@ def main(call: Call) -> int:
         raise CannotJudge(*unmatched)
     new = as_they_are(wanted, call.arguments["model"], at)
     kept = lock.recordings if (lock := read_lock(config)) else {}
+    same = {one.sha256: one for one in kept.values()}  # a renamed recording keeps what its old entry says
     if not call.arguments["files"]:
-        times = {one.sha256: one.recorded_at for one in kept.values()}
-        new = {path: replace(one, recorded_at=times.get(one.sha256, at)) for path, one in new.items()}
+        new = {path: replace(one, recorded_at=same.get(one.sha256, one).recorded_at) for path, one in new.items()}
     if not call.arguments["model"]:
-        new = {path: replace(one, model=kept[path].model if path in kept else "") for path, one in new.items()}
+        new = {path: replace(one, model=kept.get(path, same.get(one.sha256, one)).model) for path, one in new.items()}
     gone = [path for path in sorted(kept) if path not in known and not disk.exists(Path(path))]  # others' may be here
     every = {path: entry for path, entry in sorted({**kept, **new}.items()) if path not in gone}
     disk.write(Path(lock_path(config)), jsontext.to_json(codec.to_json(as_written(Lock(every), config))))

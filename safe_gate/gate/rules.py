@@ -211,7 +211,7 @@ _ADVICE = {
     Fault.SOURCES_CHANGED: _AGAIN,
     Fault.NOT_RENEWED: f"{RUN_LOCK} when it is recorded",
     Fault.NOT_RECORDED_AGAIN: _AGAIN,
-    Fault.MODEL_CHANGED: _AGAIN,
+    Fault.MODEL_CHANGED: f"{_AGAIN}; if the model is the same, name it with --model",
     Fault.TOO_OLD: _AGAIN,
     Fault.IN_FUTURE: _AGAIN,
 }

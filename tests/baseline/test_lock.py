@@ -163,6 +163,22 @@ def test_other_bytes_with_the_same_outputs_are_stale(safe_gate: SafeGate, locked
     assert stale(safe_gate, "--baseline", locked) == UNCHANGED
 
 
+def test_a_renamed_recording_keeps_its_model_and_a_part_of_one_is_asked_for_it(
+    safe_gate: SafeGate, locked: str
+) -> None:
+    rename()
+    assert "evals/renamed.jsonl: 5 sources, model m-1, kept from the old entry\n" in safe_gate("lock").out
+    assert stale(safe_gate, "--baseline", locked) == []
+    Path("evals/renamed.jsonl").write_text(json.dumps(SAME | {"notes": "a part"}), "utf-8")
+    Path(LOCK).unlink()
+    safe_gate("lock")
+    out = " ".join(safe_gate("run", "--baseline", locked).out.split())
+    assert "although its model changed" in out
+    assert "lock with this config; if the model is the same, name it with --model" in out
+    safe_gate("lock", "--model", "m-1")
+    assert stale(safe_gate, "--baseline", locked) == []
+
+
 @pytest.mark.parametrize("is_report", [False, True])
 @pytest.mark.usefixtures("locked")
 def test_cases_that_move_out_of_a_recording_keep_what_it_was_recorded_from(
