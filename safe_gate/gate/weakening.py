@@ -38,7 +38,7 @@ class CaseTerms(NamedTuple):
 
     The expectations are `Case.asks()` with the parts of a case that it lacks: its input, and the groups it counts with.
     A report does not have them. `judges` are those of recorded verdicts, by check, and `file` is where its output
-    stands. `reply` is the digest of its output without outer white space, if its evaluator has one.
+    stands. `reply` is the digest of what is seen of its output, if its evaluator has one.
     """
 
     id: str

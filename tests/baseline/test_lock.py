@@ -149,9 +149,10 @@ SAME = turn("a", assistant=f"{GOOD} ")
         lambda: write_cases(Path(CASES), SAME | {"notes": "recorded again"}),
         lambda: write_cases(Path(CASES), SAME, turn("b", assistant=GOOD)),
         lambda: write_cases(Path(CASES), turn("a", assistant=f"\n{GOOD}")),
+        lambda: write_cases(Path(CASES), turn("a", assistant=GOOD.replace(" ", " \n\u200b", 1))),
         rename,
     ],
-    ids=["a blank line", "a note", "a new case", "white space", "a new name"],
+    ids=["a blank line", "a note", "a new case", "white space", "unseen characters", "a new name"],
 )
 def test_other_bytes_with_the_same_outputs_are_stale(safe_gate: SafeGate, locked: str, fake: Any) -> None:
     fake()

@@ -16,13 +16,13 @@ from itertools import islice, product
 from operator import ne
 
 from safe_gate.core.text.characters import (
-    IGNORED,
     INVISIBLE,
     LONGEST_SEGMENT,
     MARKS,
     MOST_SEGMENTS,
     OPENING,
     OTHER_BLANKS,
+    UNSEEN_CLASS,
     markup,
     markup_at,
     opening_after,
@@ -279,18 +279,17 @@ def _is_markup(sign: str, before: str, after: str) -> bool:
 # A line broken to fit a width: at least 20 columns, without an end, and the next line goes on.
 _NARROWEST, _LONG = 20, 50
 _UNSEEN = "".join((*INVISIBLE, *MARKS, " \t\u00a0"))
-_UNSEEN_CLASS = "".join("-".join(chr(int(code, 16)) for code in span.split("-")) for span in IGNORED.split())
 _LIST_MARK = r"\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,4})[.)](?!\w)"
 _WRAP = re.compile(
-    rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=(?P<word>[*_`~{_UNSEEN_CLASS}]*+"
+    rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=(?P<word>[*_`~{UNSEEN_CLASS}]*+"
     rf"(?!{_LIST_MARK})(?P<first>[\w\"'(\[\u2018\u201c\u2026$\u00a3\u20ac&@=!?,;:/%\u2013\u2014])\S*+))"
 )
 # A break at which a line plainly goes on: most texts have none.
 _GOES_ON = re.compile(
-    rf"\n(?:(?<![.!?:\n]\n)(?<![.!?:\n]\r\n)[^\S\n]*+(?:>[ \t]?+)*+[*_`~{_UNSEEN_CLASS}]*+"
+    rf"\n(?:(?<![.!?:\n]\n)(?<![.!?:\n]\r\n)[^\S\n]*+(?:>[ \t]?+)*+[*_`~{UNSEEN_CLASS}]*+"
     r"(?:[^\W\d_A-Z]|[A-Z](?![a-z])|[,;/=%])|(?<=[,;]\n)|(?<=[,;][*_`~\r]\n))"
 )
-_UNSEEN_RUN, _LETTER, _I = re.compile(f"[*_`~{_UNSEEN_CLASS}]+"), re.compile(r"[^\W\d_]"), re.compile(r"I\b")
+_UNSEEN_RUN, _LETTER, _I = re.compile(f"[*_`~{UNSEEN_CLASS}]+"), re.compile(r"[^\W\d_]"), re.compile(r"I\b")
 _HYPHENATED = re.compile(r"[^\W\d_][-\u2010]\Z")
 _DASHED_LINE = re.compile(r"\n[^\S\n]*+[\u2013\u2014]")
 _STOPS, _CLAUSE_SIGNS = frozenset(".!?:"), frozenset(",;/=%")

@@ -24,6 +24,8 @@ def _codes(spans: str) -> Iterator[int]:
 
 
 INVISIBLE = frozenset(map(chr, _codes(IGNORED)))
+# The same for a class of a pattern.
+UNSEEN_CLASS = "".join("-".join(chr(int(code, 16)) for code in span.split("-")) for span in IGNORED.split())
 OTHER_BLANKS = "\u115f\u2800\u3164\uffa0"  # fillers that a screen shows as blanks
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 # Canonical ordering is quadratic in a run of combining marks; UAX #15 (stream-safe text) allows 30.
