@@ -123,6 +123,7 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
     "on_weakened": ("fail", "warn"),
     "policy_ref": ("base", "head"),
     "comment": ("always changes", "on-failure", "never"),
+    "text": ("full", "none"),
 }
 """The settings that judge, or show the result; for choices, from the strictest to the weakest, equals in one text.
 

@@ -11,7 +11,7 @@ from tests.support.weakening import DEFAULTS, both_ways, found
 
 BESIDE = frozenset(
     "safe_batch safe_outputs safe_test_dir synthesis_cases rules waivers report_formats reports report_dir"
-    " gate_id comment_author text dry_run jobs config github_token allow timeouts sinks sink_secret bounds".split()
+    " gate_id comment_author dry_run jobs config github_token allow timeouts sinks sink_secret bounds".split()
 )
 """The settings that judge nothing: what they name is read and compared itself, or they are about the report alone."""
 
@@ -44,6 +44,7 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("on_weakened", "fail", "warn", "looser"),
         ("policy_ref", "base", "head", "looser"),
         ("stale_recordings", "warn", "off", "looser"),
+        ("text", "full", "none", "looser"),
         ("baseline", "main", "", "dropped"),
         ("safe_match", "literal", "normalised", "changed"),
         ("profile", "standard", "spec", "changed"),
