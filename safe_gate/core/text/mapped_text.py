@@ -336,10 +336,10 @@ class Languages(NamedTuple):
 
 
 def _foreign_letters(text: str) -> int:
-    """Return how many letters of a text are of other scripts than Latin."""
+    """Return how many letters of a text are of other scripts than Latin; twice as many for those of syllables."""
     letters = (c for c in {*text} if c > "\u02ff" and c.isalnum() and not c.isdecimal())
     foreign = {c for c in letters if not any(first <= c <= last for first, last in _NOT_FOREIGN)}
-    return sum(n for c, n in Counter(text).items() if c in foreign) if foreign else 0
+    return sum(n * (1 + (c > "\u2e7f")) for c, n in Counter(text).items() if c in foreign) if foreign else 0
 
 
 def _words_without_names(text: str) -> Iterator[str]:
