@@ -27,7 +27,7 @@ from typing import Any
 from safe_gate.core.evaluator import Rule, Share
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, digest, parse
-from safe_gate.core.text.characters import UNSEEN_CLASS
+from safe_gate.core.text.characters import OTHER_BLANKS, UNSEEN_CLASS
 from safe_gate.model import record
 from safe_gate.model.results import CaseResult, Phrase
 
@@ -59,7 +59,7 @@ BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
 _REASONING = re.compile(r"(?is)\s*(?:<(?P<tag>think|thinking|thought|reasoning)>.*?(?:</(?P=tag)>|\Z)\s*)+")
 _TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
 _PAGE = re.compile(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
-_INVISIBLE = re.compile(f"[{UNSEEN_CLASS}]+")
+_INVISIBLE, _FILLER = re.compile(f"[{UNSEEN_CLASS}]+"), re.compile(f"[{OTHER_BLANKS}]")
 _BLANK_RUN = re.compile(r" [^\S\r\n]+|[^\S\r\n ][^\S\r\n]*")
 _END = re.compile("</html>", re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]+")
@@ -352,10 +352,13 @@ def reply_digests(texts: Sequence[str], given: Mapping[str, Any]) -> dict[str, s
 
 
 def _seen(text: str) -> str:
-    """Return a text without white space and invisible characters."""
-    if text.isascii() and text.isprintable():  # as most are: this is fast
-        return text.replace(" ", "")
-    return "".join(_INVISIBLE.sub("", text).split())
+    """Return a text without invisible characters, and with one blank for each run of white space."""
+    if text.isascii() and text.isprintable() and "  " not in text:  # as most are: this is fast
+        return text.strip()
+    words = " ".join(text.split())
+    if words.isascii() and words.isprintable():
+        return words
+    return " ".join(_INVISIBLE.sub("", _FILLER.sub(" ", text)).split())
 
 
 def same_replies(results: Sequence[CaseResult]) -> list[SameReply]:

@@ -149,7 +149,7 @@ SAME = turn("a", assistant=f"{GOOD} ")
         lambda: write_cases(Path(CASES), SAME | {"notes": "recorded again"}),
         lambda: write_cases(Path(CASES), SAME, turn("b", assistant=GOOD)),
         lambda: write_cases(Path(CASES), turn("a", assistant=f"\n{GOOD}")),
-        lambda: write_cases(Path(CASES), turn("a", assistant=GOOD.replace(" ", " \n\u200b", 1))),
+        lambda: write_cases(Path(CASES), turn("a", assistant=GOOD.replace(" ", " \n\u200b\u2800", 1))),
         rename,
     ],
     ids=["a blank line", "a note", "a new case", "white space", "unseen characters", "a new name"],
