@@ -31,8 +31,8 @@ from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE, display_path, exists
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile, Waiver
-from safe_gate.settings import CONFIG_FILES, LOCK_FILE, WAIVERS_FILE, Settings, settings
-from safe_gate.settings.reading import CONFIG_FILE, PATHS, Config, Origin
+from safe_gate.settings import CONFIG_FILE, CONFIG_FILES, LOCK_FILE, WAIVERS_FILE, Origin, Settings, settings
+from safe_gate.settings.reading import PATHS, Config
 
 OUTPUTS = ".outputs.jsonl"
 """The suffix of a file of recorded outputs, after the name of its batch."""

@@ -5,12 +5,12 @@ Flags, action inputs, variables, the keys of the config file, `action.yml` and d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
-from pydantic import Field, create_model
+from pydantic import Field, SkipValidation, create_model
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from safe_gate.core.setting import (
@@ -32,7 +32,9 @@ from safe_gate.core.setting import (
     Words,
     settings_of,
 )
+from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.registry import EVALUATORS
+from safe_gate.model.problems import Code, Place, Problem
 
 CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
 """The names of the config file: it has one of them, unless another is set."""
@@ -114,6 +116,37 @@ class Sinks:
 _GROUPS: Any = {f"of_{name}": (one.settings, one.settings()) for name, one in EVALUATORS.items()}
 Groups = create_model("Groups", __base__=Strict, **_GROUPS)
 """The settings of each evaluator, by its name after `of_`: a field `json` would hide a method of models."""
+
+CONFIG_FILE = "config file"
+"""The kind of the origins in a config file."""
+
+
+class Origin(NamedTuple):
+    """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there."""
+
+    kind: str
+    place: Place
+    field: str = ""
+
+    @property
+    def name(self) -> str:
+        """The setting's name there."""
+        return f"{self.place.path}: {self.field}" if self.field else self.place.path
+
+    def of_entry(self, name: str) -> Origin:
+        """Return the origin of an entry of the setting, itself for none."""
+        return self._replace(field=".".join(filter(None, (self.field, name))))
+
+    def problem(self, words: str) -> Problem:
+        """Return a problem of the setting."""
+        return Problem(self.place, words, field=self.field, code=Code.INVALID_SETTING)
+
+    def unfit(self, value: str | float, expected: str, choices: Sequence[str] = ()) -> Problem:
+        """Return the problem of a value that the setting cannot have; one of its choices may be meant."""
+        hint = suggestion(value, choices) if isinstance(value, str) else ""
+        words = f"is {quote(value)}{hint}; expected {expected}"
+        hidden = "" if choices else f"is {masked(value)}; expected {expected}"
+        return Problem(self.place, words, field=self.field, text_free=hidden, code=Code.INVALID_SETTING)
 
 
 class Settings(BaseSettings):
@@ -333,8 +366,8 @@ class Settings(BaseSettings):
     shard: str = ""
     shards: tuple[str, ...] = ()
     quiet: bool = False
-    origins: Mapping[str, Any] = {}
-    """Where each setting that is set came from, a `reading.Origin` by its name; entries as `SETTING.ENTRY`."""
+    origins: Annotated[Mapping[str, Origin], SkipValidation] = {}
+    """Where each setting that is set came from, by its name; entries as `SETTING.ENTRY`."""
 
     # --- evaluators -------------------------------------------------------------------------------
 

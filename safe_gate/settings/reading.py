@@ -27,17 +27,16 @@ from safe_gate.evaluators.registry import EVALUATORS, INSTALL_PROBLEMS
 from safe_gate.model import record
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.settings import (
+    CONFIG_FILE,
     CONFIG_FILES,
     OF_COMMANDS,
     Format,
+    Origin,
     Settings,
     Sink,
     in_groups,
     settings,
 )
-
-CONFIG_FILE = "config file"
-"""The kind of the origins in a config file."""
 
 IN_PYTHON = "run()"
 """The command of a call from Python, which has arguments in place of flags."""
@@ -50,34 +49,6 @@ _OWN_INPUTS = ("mode", "shard", "shards")
 
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 """Inputs that the runner itself may add to a container action (metadata syntax: with.args, with.entrypoint)."""
-
-
-class Origin(NamedTuple):
-    """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there."""
-
-    kind: str
-    place: Place
-    field: str = ""
-
-    @property
-    def name(self) -> str:
-        """The setting's name there."""
-        return f"{self.place.path}: {self.field}" if self.field else self.place.path
-
-    def of_entry(self, name: str) -> Origin:
-        """Return the origin of an entry of the setting, itself for none."""
-        return self._replace(field=".".join(filter(None, (self.field, name))))
-
-    def problem(self, words: str) -> Problem:
-        """Return a problem of the setting."""
-        return Problem(self.place, words, field=self.field, code=Code.INVALID_SETTING)
-
-    def unfit(self, value: str | float, expected: str, choices: Sequence[str] = ()) -> Problem:
-        """Return the problem of a value that the setting cannot have; one of its choices may be meant."""
-        hint = suggestion(value, choices) if isinstance(value, str) else ""
-        words = f"is {quote(value)}{hint}; expected {expected}"
-        hidden = "" if choices else f"is {masked(value)}; expected {expected}"
-        return Problem(self.place, words, field=self.field, text_free=hidden, code=Code.INVALID_SETTING)
 
 
 # --- the sources ----------------------------------------------------------------------------------
