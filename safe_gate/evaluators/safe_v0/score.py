@@ -274,7 +274,8 @@ def _near_misses(needles: Sequence[str], entries: Sequence[str]) -> tuple[str, .
 
 def _without_typography(text: str) -> str:
     """Return a text without regard to typography; a line break within a paragraph or an item is a blank."""
-    plain, ends = normalise(text), clinical.block_ends(text)
+    plain = normalise(text)
+    ends = clinical.block_ends(text) if "\n" in plain.text else ()
 
     def read(found: re.Match[str]) -> str:
         first, last = plain.span(*found.span())
