@@ -27,7 +27,7 @@ from typing import Any
 from safe_gate.core.evaluator import Rule, Share
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, digest, parse
-from safe_gate.core.text.characters import OTHER_BLANKS, UNSEEN_CLASS
+from safe_gate.core.text.characters import OTHER_BLANKS, REASONING, UNSEEN_CLASS
 from safe_gate.model import record
 from safe_gate.model.results import CaseResult, Phrase
 
@@ -56,7 +56,7 @@ _FEWEST_ECHOED = 4
 """A message of fewer words may be its own answer, such as "Thanks"."""
 
 BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
-_REASONING = re.compile(r"(?is)\s*(?:<(?P<tag>think|thinking|thought|reasoning)>.*?(?:</(?P=tag)>|\Z)\s*)+")
+_REASONING = re.compile(rf"(?is)\s*(?:<(?P<tag>{REASONING})>.*?(?:</(?P=tag)>|\Z)\s*)+")
 _TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
 _PAGE = re.compile(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
 _INVISIBLE, _FILLER = re.compile(f"[{UNSEEN_CLASS}]+"), re.compile(f"[{OTHER_BLANKS}]")

@@ -108,9 +108,11 @@ _LINKED = re.compile(
 _CITED = re.compile(r"(?<=[.!?])<(a|cite|ref)\b[^<>]*>([^<>\n]{1,40})</\1>", re.IGNORECASE)
 _NOTE = re.compile(r"[\[<\u3010](?<=[.!?].)[^\[\]<>.!?\n\u3010\u3011]{1,40}[\]>\u3011]")
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+REASONING = "think|thinking|thought|reasoning"  # the tags around a model's reasoning
 LINES_OF_HTML = (
     "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figcaption|figure|footer|form|h[1-6]|head|header|hr|"
-    "html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul|answer|think|thinking|thought|reasoning"
+    "html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul|answer|"
+    f"{REASONING}"
 )
 _MARKUP = (
     rf"(?P<line></?(?:{LINES_OF_HTML}){_ATTRIBUTES}|<\|\w{{1,40}}\|>)|(?P<entity>&(?:#[0-9]{{1,12}}|#x[0-9a-f]{{1,12}}|[a-z]{{2,31}}[0-9]{{0,2}});)"
