@@ -215,7 +215,7 @@ def _decoded(row: Value) -> Value:
 def _json(text: str) -> Any:
     """Return the text, object or list that a text holds as JSON, None for none."""
     try:
-        return parse_json(text) if text[:1] in '"{[' else None
+        return parse_json(text) if text.startswith(('"', "{", "[")) else None
     except JsonError:
         return None
 
