@@ -137,7 +137,7 @@ def _report_of(found: Findings, scores: Scores, run: RunSides) -> Report:
         comparison=found.comparison,
         weakened=found.weakened,
         recordings=found.recordings,
-        provenance=replace(provenance(scores.inputs, run), base=run.snapshots.base, left_out=left_out),
+        provenance=replace(provenance(scores.inputs, run), base=run.event_base, left_out=left_out),
     )
     return stored.with_digests(report)
 

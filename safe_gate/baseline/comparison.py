@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from safe_gate import __version__
-from safe_gate.baseline.source import Baseline, RunSides, Snapshots, refuse_narrower_filter
+from safe_gate.baseline.source import Baseline, RunSides, refuse_narrower_filter
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest
 from safe_gate.core.validate import quote, suggestion
@@ -84,7 +84,7 @@ def own_case_terms(scores: Scores, run: RunSides) -> Cases:
 
     Cases that those settings read otherwise are read again. Raises CannotJudge with every problem of them.
     """
-    head = run.snapshots.without_unmatched(HERE)
+    head = run.without_unmatched(HERE)
     if run.judge.reads_same_cases(head):
         return scores.case_terms
     return sides.read_case_terms(head)
@@ -174,7 +174,7 @@ def unmatched_patterns(options: Settings, roots: Sequence[FilePath]) -> Iterator
 
 
 def baseline_run(
-    base: Baseline, snapshots: Snapshots, head: ComparedRun, run: Snapshot, *, texts: bool = False
+    base: Baseline, head: ComparedRun, side: Snapshot, run: RunSides, *, texts: bool = False
 ) -> BaselineRun:
     """Return a baseline for a run, with each file read once.
 
@@ -183,14 +183,14 @@ def baseline_run(
     """
     if base.report is not None:
         return BaselineRun(compared_report(base.report), inputs=base.report.provenance.inputs)
-    named = [run.options.value(one.input.setting) for one in sides.evaluators_in_use(run.options)]
+    named = [side.options.value(one.input.setting) for one in sides.evaluators_in_use(side.options)]
     if base.root != HERE and all(disk.DASH in one for one in named):
         words = "is a commit, which has no standard input (-), so its cases are unknown"
         raise unavailable(base.name, f"{words}; name a file of cases, or an earlier safe-gate.json as the baseline")
     try:
         with base.placing():
-            there = snapshots.without_unmatched(base.root).filtered_like(run)
-            return _score_baseline(there, head, run, snapshots.effects.generated_at, texts=texts)
+            there = run.without_unmatched(base.root).filtered_like(side)
+            return _score_baseline(there, head, side, run.effects.generated_at, texts=texts)
     except CannotJudge as error:
         if base.root == HERE or any((one.code, one.field) != (Code.MISSING_OUTPUT, "output") for one in error.problems):
             raise
@@ -247,7 +247,7 @@ def compare_with_baseline(
     if base is not None:
         refuse_narrower_filter(base, run.judge.settings)
         texts = texts_to_keep(run.head.options) == "all"
-        past = baseline_run(base, run.snapshots, head, replace(run.judge, root=HERE), texts=texts)
+        past = baseline_run(base, head, replace(run.judge, root=HERE), run, texts=texts)
         facts = describe(base, run.effects.generated_at)
     guards = gate.Guards.of(options.values())
     return compare_to(facts, past, head, guards, options.cluster_key, waived=waived), past

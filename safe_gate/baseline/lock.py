@@ -144,7 +144,7 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
     before = _base_lock(run, baseline, is_needed=lock is not None)
     if lock is None and before is None and not asked:
         return None
-    judged_at = commit_time(options.max_age, run.snapshots.open)
+    judged_at = commit_time(options.max_age, run.open)
     moved = weakening.moves(past.cases, scores.case_terms) if past and before else {}
     has_base_outputs = _files_with_base_outputs(past.cases, scores) if past and moved else {}
     sources = find_sources(options)
@@ -172,7 +172,7 @@ def _base_lock(run: RunSides, compared: Baseline | None, *, is_needed: bool) -> 
     base = run.base or as_commit(compared)
     try:
         if base is None and is_needed and run.effects.context.in_actions:
-            base = run.snapshots.open("base")
+            base = run.open("base")
         return read_lock(run.options.config, base.root) if base else None
     except CannotJudge as error:
         first = error.problems[0]
@@ -207,7 +207,7 @@ _SKEW = 1
 
 def _is_committed(path: str, entry: Locked, run: RunSides) -> bool:
     """Return whether the judged commit has an entry: one that is not committed yet is newer, of course."""
-    head = run.snapshots.open("HEAD")
+    head = run.open("HEAD")
     lock = read_lock(run.options.config, head.root) if head else None
     return lock is not None and lock.recordings.get(path) == entry
 

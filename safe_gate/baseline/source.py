@@ -65,8 +65,8 @@ class Baseline:
     """
 
     name: str
-    commit: str
-    made_at: str
+    commit: str = ""
+    made_at: str = ""
     report: Report | None = None
     root: FilePath = HERE
     why: str = ""
@@ -90,39 +90,36 @@ class Baseline:
             raise CannotJudge(*self.placed(error.problems)) from None
 
 
-@contextmanager
-def opened_baseline(
-    spec: str, options: Settings, effects: Effects, connect: Callable[[], Api], *, is_required: bool
-) -> Iterator[Baseline | None]:
-    """Give the baseline that `spec` names; the files of a commit can be read until this ends.
+def open_baseline(
+    spec: str, options: Settings, effects: Effects, connect: Callable[[], Api], held: ExitStack
+) -> Baseline | None:
+    """Return the baseline that `spec` names; the files of a commit can be read until `held` is closed.
 
     `spec` is the path of a report, `base` (the event's base commit), `.` (the working folder) or a git ref. None
-    stands for no baseline yet: an event that has no base commit, or a missing report unless it `is_required`. `connect`
-    gives GitHub's API. Raises CannotJudge for a report that cannot be read, and where nobody has the commit.
+    stands for no baseline yet: an event that has no base commit, or a missing report. `connect` gives GitHub's API.
+    Raises CannotJudge for a report that cannot be read, and where nobody has the commit.
     """
     context, kind = effects.context, baseline_kind(spec)
-    if spec == "base" and (unknown := unknown_base(context)):
-        raise unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
-    if is_required and kind == "missing report":
-        advice = "correct the path, or set allow-missing: baseline for the first run of a new gate"
-        raise unavailable(spec, f"does not exist{disk.similar_name_hint(spec)}; {advice}")
-    if (spec == "base" and not context.subject.base_sha) or kind == "missing report":
-        yield None
-    elif spec == ".":
+    if kind == "missing report":
+        return None
+    if kind == "report":
+        made = load_report(Path(spec))
+        return Baseline(spec, made.provenance.commit, made.generated_at, made)
+    if spec == ".":
         head = Commit("", "")
         with suppress(Missing):  # no repository, or one without a commit
             head = Clone().commit("HEAD")
-        yield Baseline(".", head.sha, head.made_at)
-    elif kind == "report":
-        made = load_report(Path(spec))
-        yield Baseline(spec, made.provenance.commit, made.generated_at, made)
-    else:
-        if not spec or spec.startswith("-") or not spec.isprintable():
-            raise unavailable(spec or "baseline", f"is neither a .json file nor a git ref; {_EXPECTED}")
-        if strays := tuple(_other_checkouts(options)):
-            raise CannotJudge(*strays)
-        with TemporaryDirectory(prefix="safe-gate-") as kept:
-            yield _commit(spec, _Sources(context, connect, options.github_token), effects.folder, Path(kept))
+        return Baseline(".", head.sha, head.made_at)
+    if spec == "base" and not context.subject.base_sha:
+        if unknown := unknown_base(context):
+            raise unavailable("base", f"is the base commit {unknown}; name a ref, such as main")
+        return None
+    if not spec or spec.startswith("-") or not spec.isprintable():
+        raise unavailable(spec or "baseline", f"is neither a .json file nor a git ref; {_EXPECTED}")
+    if strays := tuple(_other_checkouts(options)):
+        raise CannotJudge(*strays)
+    kept = Path(held.enter_context(TemporaryDirectory(prefix="safe-gate-")))
+    return _commit(_Sources(spec, context, connect, options.github_token), effects.folder, kept)
 
 
 def as_commit(base: Baseline | None) -> Baseline | None:
@@ -130,23 +127,19 @@ def as_commit(base: Baseline | None) -> Baseline | None:
     return base if base and base.report is None else None
 
 
-def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
+def _commit(sources: _Sources, folder: str, kept: Path) -> Baseline:
     """Return a commit as the baseline, whose files are read when they are asked for. Raises CannotJudge."""
-    ref, why = _base_commit(sources) if spec == "base" else (spec, "")
-    if spec == "HEAD":  # of the checkout: GitHub knows it by its id alone
-        ref = commit_of(Path.cwd()) or spec
-
-    def ask(question: Callable[[Repository], T]) -> T:
-        try:
-            return sources.ask(question)
-        except Missing as missing:
-            advice = _advice(sources.context)
-            words = f"is commit {ref}, which cannot be read ({missing}); {advice}"
-            if ref == "HEAD":
-                words = f"names no commit ({missing}); check out a repository with one into the working folder"
-            elif spec not in ("base", "HEAD"):
-                words = f"is neither a .json file nor a readable commit ({missing}); {advice}, or correct the name"
-            raise unavailable(spec, words) from None
+    spec, why, advice = sources.spec, "", _advice(sources.context)
+    ref, what = spec, "is neither a .json file nor a readable commit"
+    if spec == "base":
+        ref, why = _base_commit(sources)
+        what = f"is commit {ref}, which cannot be read"
+    elif spec != "HEAD":
+        advice += ", or correct the name"
+    elif ref := commit_of(Path.cwd()):  # of the checkout: GitHub knows it by its id alone
+        what = f"is commit {ref}, which cannot be read"
+    else:
+        ref, what, advice = spec, "names no commit", "check out a repository with one into the working folder"
 
     def read(file: Entry, into: BinaryIO, most: int) -> None:
         def whole(source: Repository) -> None:
@@ -154,10 +147,11 @@ def _commit(spec: str, sources: _Sources, folder: str, kept: Path) -> Baseline:
             into.truncate()  # another source may have begun
             source.read(file, into, most)
 
-        ask(whole)
+        sources.ask(whole, what, advice)
 
-    commit = ask(lambda source: source.commit(ref))
-    files = CommitFiles(commit.sha, folder, lambda: ask(lambda source: [*source.entries(commit.sha)]), read, kept)
+    commit = sources.ask(lambda source: source.commit(ref), what, advice)
+    listed = partial(sources.ask, lambda source: [*source.entries(commit.sha)], what, advice)
+    files = CommitFiles(commit.sha, folder, listed, read, kept)
     return Baseline(spec, commit.sha, commit.made_at, root=CommitPath(files, PurePosixPath()), why=why)
 
 
@@ -260,14 +254,18 @@ def _impossible_values(found: Report, place: Place) -> Iterator[Problem]:
 
 @dataclass(frozen=True)
 class _Sources:
-    """Who is asked for a commit: the clone, then GitHub."""
+    """Who is asked for the commit that `spec` names: the clone, then GitHub."""
 
+    spec: str
     context: Context
     connect: Callable[[], Api]
     token: str
 
-    def ask(self, question: Callable[[Repository], T]) -> T:
-        """Return what the first says that lacks nothing. Raises Missing with what each of them lacks."""
+    def ask(self, question: Callable[[Repository], T], what: str, advice: str) -> T:
+        """Return what the first says that lacks nothing. Raises CannotJudge with what each of them lacks.
+
+        `what` says what it lacks is for, `advice` what to do about it.
+        """
         refusals: list[str] = []
         sources: Mapping[str, Callable[[], Repository]] = {"the clone": Clone, "GitHub": lambda: self._github}
         for name, source in sources.items():
@@ -275,7 +273,7 @@ class _Sources:
                 return question(source())
             except Missing as missing:
                 refusals.append(f"{name}: {missing}")
-        raise Missing("; ".join(refusals))
+        raise unavailable(self.spec, f"{what} ({'; '.join(refusals)}); {advice}")
 
     @cached_property
     def _github(self) -> Repository:  # one for all questions: it counts its requests
@@ -301,13 +299,8 @@ def _base_commit(sources: _Sources) -> tuple[str, str]:
     """
     context = sources.context
     if is_merge_of_event(context):
-        try:
-            parents = sources.ask(lambda source: source.commit(context.sha).parents)
-        except Missing as missing:
-            words = (
-                f"depends on the parents of commit {context.sha}, which cannot be read ({missing}); {_advice(context)}"
-            )
-            raise unavailable("base", words) from None
+        what = f"depends on the parents of commit {context.sha}, which cannot be read"
+        parents = sources.ask(lambda source: source.commit(context.sha).parents, what, _advice(context))
         if len(parents) == 2 and parents[1] == context.subject.head_sha:
             return parents[0], "first parent of the merge commit"
     return context.subject.base_sha, f"named by the event {context.event}"
@@ -320,54 +313,118 @@ _OF_THE_RUN = ("report_dir", "gate_id", "text", "jobs")
 """Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
 
 
-class Snapshots:
-    """The run's own files, and the reports and commits that it is compared with.
+class RunSides(ExitStack):
+    """The sides of a run: its own, the one whose settings judge it, and what it is compared with.
+
+    It is judged by its own settings, or by those of the base commit, which is None for its own. Files can be read
+    until this is closed.
 
     `settings_at` returns the settings below the folder of a side: what judges nothing is the run's, and so are inputs
     if that folder's settings name none. `at` returns the side, with its files as first read. `without_unmatched`
     returns that side without the patterns that match no file.
     """
 
-    def __init__(self, options: Settings, effects: Effects, options_at: OptionsAt, held: ExitStack) -> None:
-        self.head_settings = options
+    base: Baseline | None = None
+
+    def __init__(self, options: Settings, effects: Effects, options_at: OptionsAt) -> None:
+        super().__init__()
         self.settings_at = cache(self._settings_at)
         self.at = cache(lambda root: sides.take_snapshot(self.settings_at(root), root))
         self.without_unmatched = cache(lambda root: self.at(root).without_unmatched())
-        self.effects, self._options_at, self._held = effects, options_at, held
+        self.effects, self._own, self._options_at = effects, options, options_at
         self._opened: dict[str, Baseline | None] = {}
 
     def _settings_at(self, root: FilePath) -> Settings:
         if root == HERE:
-            return self.head_settings
-        own = self._options_at(root)
-        names = _OF_THE_RUN if sides.evaluators_in_use(own) else (*_OF_THE_RUN, *sides.OF_INPUTS)
-        return own.replace(**{name: self.head_settings.value(name) for name in names})
+            return self._own
+        theirs = self._options_at(root)
+        names = _OF_THE_RUN if sides.evaluators_in_use(theirs) else (*_OF_THE_RUN, *sides.OF_INPUTS)
+        return theirs.replace(**{name: self._own.value(name) for name in names})
 
     @property
     def head(self) -> Snapshot:
         """The run's own side."""
         return self.at(HERE)
 
-    def open(self, spec: str, *, is_required: bool = False) -> Baseline | None:
-        """Return a baseline, opened once. Raises CannotJudge as `opened_baseline` does."""
-        if spec not in self._opened:
-            connect = partial(self.effects.connect, self.head_settings.access("fetch"))
-            opened = opened_baseline(spec, self.head_settings, self.effects, connect, is_required=is_required)
-            self._opened[spec] = self._held.enter_context(opened)
-        return self._opened[spec]
+    @property
+    def judge(self) -> Snapshot:
+        """The side whose settings judge."""
+        return self.at(self.base.root) if self.base else self.head
 
     @property
-    def base(self) -> Base | None:
+    def options(self) -> Settings:
+        """The settings that judge."""
+        return self.judge.options
+
+    @property
+    def named_by_base(self) -> str:
+        """What to do about a file that the settings of the base commit name; "" if the run judges itself."""
+        named = self.base and f"the base commit {self.base.commit[:7]} names it (policy-ref base)"
+        return f"{named}; keep it until a config without it is merged" if named else ""
+
+    @property
+    def breaks_on_weakened(self) -> bool:
+        """Whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
+        return "fail" in (self.options.on_weakened, self._own.on_weakened)
+
+    @property
+    def event_base(self) -> Base | None:
         """The event's base commit and why it is this one, None unless it was opened."""
         base = self._opened.get("base")
         return Base(base.commit, base.why) if base else None
 
+    def open(self, spec: str) -> Baseline | None:
+        """Return a baseline, opened once. Raises CannotJudge as `open_baseline` does."""
+        if spec not in self._opened:
+            connect = partial(self.effects.connect, self._own.access("fetch"))
+            self._opened[spec] = open_baseline(spec, self._own, self.effects, connect, self)
+        return self._opened[spec]
+
+    def open_base(self, setting: str, instead: str) -> Baseline | None:
+        """Return the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
+        if unknown := unknown_base(self.effects.context):
+            raise unavailable(setting, f"asks for the base commit {unknown}; set {instead}")
+        return self.open("base")
+
+    def waivers(self) -> tuple[sides.KnownWaivers | None, tuple[Problem, ...]]:
+        """Return the file of waivers with what it holds, None without one; or what is wrong with it."""
+        try:
+            return self.judge.waivers(), ()
+        except CannotJudge as error:
+            return None, self.base.placed(error.problems) if self.base else error.problems
+
+    def baseline(self) -> tuple[Baseline | None, tuple[Problem, ...]]:
+        """Return what the run is compared with, None for nothing, and what is wrong with it."""
+        spec = self.options.baseline
+        try:
+            if spec == ".":
+                words = "is the working folder, which this run judges; name a commit or an earlier report"
+                raise unavailable("baseline", words)
+            if baseline_kind(spec) == "missing report" and "baseline" not in self.options.allow_missing:
+                advice = "correct the path, or set allow-missing: baseline for the first run of a new gate"
+                raise unavailable(spec, f"does not exist{disk.similar_name_hint(spec)}; {advice}")
+            return self.open(spec) if spec else None, ()
+        except CannotJudge as error:
+            return None, error.problems
+
 
 @contextmanager
-def open_snapshots(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterator[Snapshots]:
-    """Give what a run under these options may be compared with, as long as it can be read."""
-    with ExitStack() as held:
-        yield Snapshots(options, effects, options_at, held)
+def open_sides(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterator[RunSides]:
+    """Give the sides of a run under these options, as long as they can be read.
+
+    `options_at` gives the settings with the config file of another folder, such as the base commit's. Raises
+    CannotJudge if it is unknown whose settings judge.
+    """
+    with RunSides(options, effects, options_at) as run:
+        if options.policy_ref == "base":
+            run.base = run.open_base("policy-ref", "head here")
+            if run.base is None:
+                words = "set head for events that are not pull requests or pushes"
+                raise unavailable("policy-ref", f"is base, but this event has no base commit; {words}")
+            with run.base.placing():
+                for one in sides.evaluators_in_use(run.options):  # the run's own are read with its cases
+                    case_files.compile_recipe(one.name, run.judge.recipe(one))
+        yield run
 
 
 def policy(options: Settings) -> dict[str, Any]:
@@ -388,105 +445,6 @@ def policy(options: Settings) -> dict[str, Any]:
     }
 
 
-@record
-class RunSides:
-    """The sides of a run: its own, the one whose settings judge it, and what it is compared with.
-
-    It is judged by its own settings, or by those of the base commit, which is None for its own.
-    """
-
-    snapshots: Snapshots
-    judge: Snapshot
-    base: Baseline | None = None
-
-    @property
-    def head(self) -> Snapshot:
-        """The run's own side."""
-        return self.snapshots.head
-
-    @property
-    def options(self) -> Settings:
-        """The settings that judge."""
-        return self.judge.options
-
-    @property
-    def effects(self) -> Effects:
-        """What the run may do, and when and where it runs."""
-        return self.snapshots.effects
-
-    @property
-    def named_by_base(self) -> str:
-        """What to do about a file that only the settings of the base commit name; "" if the run judges itself."""
-        named = self.base and f"the base commit {self.base.commit[:7]} names it (policy-ref base)"
-        return f"{named}; keep it until a config without it is merged" if named else ""
-
-    @property
-    def breaks_on_weakened(self) -> bool:
-        """Whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
-        return "fail" in (self.options.on_weakened, self.snapshots.head_settings.on_weakened)
-
-    def waivers(self) -> tuple[sides.KnownWaivers | None, tuple[Problem, ...]]:
-        """Return the file of waivers with what it holds, None without one; or what is wrong with it."""
-        try:
-            return self.judge.waivers(), ()
-        except CannotJudge as error:
-            return None, self.base.placed(error.problems) if self.base else error.problems
-
-    def baseline(self) -> tuple[Baseline | None, tuple[Problem, ...]]:
-        """Return what the run is compared with, None for nothing, and what is wrong with it."""
-        spec = self.options.baseline
-        try:
-            refuse_comparison_with_itself(spec)
-            is_required = "baseline" not in self.options.allow_missing
-            return self.snapshots.open(spec, is_required=is_required) if spec else None, ()
-        except CannotJudge as error:
-            return None, error.problems
-
-
-@contextmanager
-def open_sides(options: Settings, effects: Effects, options_at: OptionsAt) -> Iterator[RunSides]:
-    """Give the sides of a run under these options, as long as they can be read.
-
-    `options_at` gives the settings with the config file of another folder, such as the base commit's. Raises
-    CannotJudge if it is unknown whose settings judge.
-    """
-    with open_snapshots(options, effects, options_at) as snapshots:
-        if options.policy_ref == "head":
-            yield RunSides(snapshots, snapshots.head)
-            return
-        base = base_commit("policy-ref", _HEAD_HERE, snapshots)
-        if base is None:
-            raise CannotJudge.at("policy-ref", _NO_BASE, Code.BASE_UNAVAILABLE)
-        with base.placing():
-            there = snapshots.at(base.root)
-            for one in sides.evaluators_in_use(there.options):  # the run's own are read with its cases
-                case_files.compile_recipe(one.name, there.recipe(one))
-        yield RunSides(snapshots, there, base)
-
-
-_HEAD_HERE = "head here"
-WARN_HERE = "warn here, or name a commit as the baseline"
-_NO_BASE = "is base, but this event has no base commit; set head for events that are not pull requests or pushes"
-
-
-def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
-    if unknown := unknown_base(effects.context):
-        raise CannotJudge.at(setting, f"asks for the base commit {unknown}; set {instead}", Code.BASE_UNAVAILABLE)
-
-
-def base_commit(setting: str, instead: str, snapshots: Snapshots) -> Baseline | None:
-    """Return the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
-    _refuse_unknown_base(setting, instead, snapshots.effects)
-    return snapshots.open("base")
-
-
-def refuse_comparison_with_itself(baseline: str) -> None:
-    """Raise CannotJudge for a baseline that is what a run is about."""
-    if baseline == ".":
-        words = "is the working folder, which this run judges; name a commit or an earlier report"
-        raise CannotJudge.at("baseline", words, Code.BASE_UNAVAILABLE)
-
-
 def refuse_narrower_filter(base: Baseline, settings: Mapping[str, Any]) -> None:
     """Raise CannotJudge for a report whose filter may have left out cases of a run with other settings.
 
@@ -503,12 +461,3 @@ def refuse_narrower_filter(base: Baseline, settings: Mapping[str, Any]) -> None:
         filters = " ".join(map(quote, given if isinstance(given, list) else [given]))
         words = f"was written with {name.replace('_', '-')} {filters}, which may leave out cases that this run judges"
         raise unavailable(base.name, f"{words}; set the same filter, or approve a report without it as the baseline")
-
-
-def is_needed_by_base(snapshots: Snapshots) -> bool:
-    """Return whether the base commit's config lets a weaker gate break the run."""
-    if snapshots.effects.context.subject.base_sha:
-        with suppress(CannotJudge):
-            base = snapshots.open("base")
-            return base is not None and snapshots.settings_at(base.root).on_weakened == "fail"
-    return False

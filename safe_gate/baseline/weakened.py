@@ -15,16 +15,7 @@ from pathlib import Path
 
 from safe_gate.baseline import comparison, source
 from safe_gate.baseline.comparison import BaselineRun
-from safe_gate.baseline.source import (
-    WARN_HERE,
-    Baseline,
-    RunSides,
-    Snapshots,
-    as_commit,
-    base_commit,
-    is_needed_by_base,
-    path_in_commit,
-)
+from safe_gate.baseline.source import Baseline, RunSides, as_commit, path_in_commit
 from safe_gate.evaluators.registry import EVALUATORS, outcomes_of
 from safe_gate.gate import weakening
 from safe_gate.gate.comparison import comparable
@@ -51,53 +42,76 @@ def find_weakened(compared: Baseline | None, past: BaselineRun | None, cases: Ca
     `past` was read from the baseline `compared`. `cases` are the terms of the run's own cases. If a weaker gate breaks
     the run, an unreadable base is an error. Otherwise the result is unknown.
     """
-    own, snapshots = run.head, run.snapshots
-    head = _terms_of_side(snapshots.without_unmatched(HERE), own.root, cases)
-    left_out = tuple(_dropped_inputs(run))
+    head = terms_of(Baseline("."), HERE, run, cases)
     for base_of in _bases(compared, run):
         try:
             if (base := base_of()) is None:
                 break
-            known = past.cases if past and base is compared else None
-            before = terms_of(base, own.root, snapshots, known)
-            return weakened_since(base, before, head, own, run.effects.generated_at, left_out=left_out)
+            before = terms_of(base, HERE, run, past.cases if past and base is compared else None)
+            return weakened_since(base, before, head, run.head, run)
         except CannotJudge:
-            if run.breaks_on_weakened or is_needed_by_base(snapshots):
+            if run.breaks_on_weakened or _is_needed_by_base(run):
                 raise
-    return Weakened(None, on_weakened=own.options.on_weakened, findings=())
+    return Weakened(None, on_weakened=run.head.options.on_weakened, findings=())
 
 
-def terms_of(base: Baseline, head: FilePath, snapshots: Snapshots, cases: Cases | None = None) -> Terms:
-    """Return the terms of a commit or of the working folder; `head` and `cases` are as in `_terms_of_side`.
+def _bases(compared: Baseline | None, run: RunSides) -> Iterator[Callable[[], Baseline | None]]:
+    """Yield what to compare a run's terms with, the best first.
 
-    Raises CannotJudge with every problem.
+    The event's base commit comes first, because a change's own config file may name the baseline.
     """
-    with base.placing():
-        return _terms_of_side(snapshots.without_unmatched(base.root), head, cases)
+    commit = as_commit(compared)
+    if run.base:
+        yield lambda: run.base
+        return
+    if run.effects.context.subject.base_sha or (run.breaks_on_weakened and not commit):
+        yield partial(run.open_base, "on-weakened", "warn here, or name a commit as the baseline")
+    if commit:
+        yield lambda: commit
 
 
-def weakened_since(
-    base: Baseline, before: Terms, head: Terms, run: Snapshot, generated_at: str, *, left_out: Sequence[Weakening] = ()
-) -> Weakened:
-    """Return the ways in which a run's terms ask for less than its base's.
+def _is_needed_by_base(run: RunSides) -> bool:
+    """Return whether the base commit's config lets a weaker gate break the run."""
+    if run.effects.context.subject.base_sha:
+        with suppress(CannotJudge):
+            base = run.open("base")
+            return base is not None and run.settings_at(base.root).on_weakened == "fail"
+    return False
 
-    `run` are the run's own settings and files. `left_out` comes first.
+
+def terms_of(of: Baseline, head: FilePath, run: RunSides, cases: Cases | None = None) -> Terms:
+    """Return the terms of a commit or of the working folder, with those of its cases: `cases`, if they are read.
+
+    A baseline report may instead lie below `head`, among the run's files: it may be in no commit. One that is in
+    neither place is no baseline. Scores nothing. Raises CannotJudge with every problem.
     """
+    with of.placing():
+        side = run.without_unmatched(of.root)
+        settings = {name: side.options.value(name) for name in WEAKER}
+        report = path_in_commit(side.options.baseline)
+        if report and not any(disk.exists(folder / report) for folder in (side.root, head)):
+            settings["baseline"] = ""
+        cases = sides.read_case_terms(side) if cases is None else cases
+        return Terms(settings, cases, case_files.rule_facts(side.rules), side.waivers_on_disk())
+
+
+def weakened_since(base: Baseline, before: Terms, head: Terms, side: Snapshot, run: RunSides) -> Weakened:
+    """Return the ways in which the terms of a side of a run ask for less than those of its base."""
     kept = before.settings["baseline"]
     if before.settings["recordings"]:
         before = before._replace(settings={**before.settings, "recordings": _recordings_now(before, head)})
     findings = [
-        *left_out,
-        *_moved_configs(base, run),
-        *_replaced_report(base, kept, run),
+        *_dropped_inputs(run),
+        *_moved_configs(base, side),
+        *_replaced_report(base, kept, side),
         *weakening.weakenings(before, head),
     ]
     # With the change's own setting alone, a change could approve itself.
     fails = "fail" in (before.settings["on_weakened"], head.settings["on_weakened"])
     return Weakened(
-        comparison.describe(base, generated_at),
+        comparison.describe(base, run.effects.generated_at),
         on_weakened="fail" if fails else "warn",
-        findings=findings if run.options.text == "full" else [*map(weakening.withheld, findings)],
+        findings=findings if side.options.text == "full" else [*map(weakening.withheld, findings)],
         without_baseline=tuple(name for name, cases in head.cases.items() if len(cases) and not before.cases.get(name)),
     )
 
@@ -114,22 +128,6 @@ def _recordings_now(before: Terms, head: Terms) -> Mapping[str, Sequence[str]]:
         for file in moved.get(path, {path}):
             found[names.get(file, file)].update(dict.fromkeys(sources))
     return {recording: tuple(sources) for recording, sources in found.items()}
-
-
-def _terms_of_side(side: Snapshot, head: FilePath, cases: Cases | None = None) -> Terms:
-    """Return the terms of a side, with those of its cases: `cases`, if they are read already.
-
-    A baseline report may instead lie below `head`, among the run's files: it may be in no commit. One that is in
-    neither place is no baseline. Scores nothing. Raises CannotJudge with every problem.
-    """
-    options = side.options
-    if cases is None:
-        cases = sides.read_case_terms(side)
-    settings = {name: options.value(name) for name in WEAKER}
-    report = path_in_commit(options.baseline)
-    if report and not any(disk.exists(folder / report) for folder in (side.root, head)):
-        settings["baseline"] = ""
-    return Terms(settings, cases, case_files.rule_facts(side.rules), side.waivers_on_disk())
 
 
 def _moved_configs(base: Baseline, run: Snapshot) -> Iterator[Weakening]:
@@ -220,20 +218,3 @@ def _files_of(name: str, side: Snapshot) -> set[FilePath]:
         disk.location(path)
         for path in case_files.expand_setting(side.options, setting, side.options.value(setting)).paths
     }
-
-
-def _bases(compared: Baseline | None, run: RunSides) -> Iterator[Callable[[], Baseline | None]]:
-    """Yield what to compare a run's terms with, the best first.
-
-    The event's base commit comes first, because a change's own config file may name the baseline.
-    """
-    has_base, commit = bool(run.effects.context.subject.base_sha), as_commit(compared)
-    if run.base:
-        yield lambda: run.base
-    elif commit and (run.options.baseline == "base" or not has_base):
-        yield lambda: commit
-    else:
-        if run.breaks_on_weakened or has_base:
-            yield partial(base_commit, "on-weakened", WARN_HERE, run.snapshots)
-        if commit:
-            yield lambda: commit

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from safe_gate.baseline import comparison
-from safe_gate.baseline.source import Baseline, Snapshots, baseline_kind, open_snapshots, refuse_narrower_filter
+from safe_gate.baseline.source import Baseline, RunSides, baseline_kind, refuse_narrower_filter
 from safe_gate.baseline.weakened import terms_of, weakened_since
 from safe_gate.commands._command import JSON, QUIET, VERBOSE, Call, Command, texts
 from safe_gate.gate import rules, waivers, weakening
 from safe_gate.gate.comparison import GUARDING, ComparedRun, Guards, Status, judge
 from safe_gate.gate.weakening import Cases
-from safe_gate.github import Effects
 from safe_gate.inputs.disk import HERE
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code
@@ -43,30 +42,29 @@ def main(call: Call) -> int:
     """Compare the two runs that the command line names. Returns 0, 1 or 3."""
     options, effects = _settings(call), call.effects
     base, head = call.arguments["base"], call.arguments["head"]
-    with open_snapshots(options, effects, call.options_at) as snapshots:
-        options_at = snapshots.settings_at
-        old, new = (snapshots.open(one) for one in (base, head))
+    with RunSides(options, effects, call.options_at) as run:
+        old, new = map(run.open, (base, head))
         if new is None:
             raise _nothing_in(head)
         if new.report is not None:
             _refuse_other_settings(call.flags, options, new.report)
         roots = [one.root for one in (old, new) if one is not None and one.report is None]
         is_ours = len(roots) == 2 or roots == [HERE]  # a commit alone may lack files that were added since
-        if is_ours and (problems := [*comparison.unmatched_patterns(options_at(new.root), roots)]):
+        if is_ours and (problems := [*comparison.unmatched_patterns(run.settings_at(new.root), roots)]):
             raise CannotJudge(*problems)
         with new.placing():
-            run, at = snapshots.at(new.root), effects.generated_at
-            policy = _policy(new, run.options)
-            side, known, cases = _head(new, run, snapshots, effects)
+            own = run.at(new.root)
+            policy = _policy(new, own.options)
+            side, known, cases = _head(new, own, run)
         if not any(side.parts.values()):
             raise _nothing_in(head)
         if old is None:
             raise _nothing_in(base)
         refuse_narrower_filter(old, policy)
-        past = comparison.baseline_run(old, snapshots, side, run)
-        facts, guards = comparison.describe(old, at), Guards.of(policy)
+        past = comparison.baseline_run(old, side, own, run)
+        facts, guards = comparison.describe(old, effects.generated_at), Guards.of(policy)
         found = comparison.compare_to(facts, past, side, guards, policy["cluster_key"], waived=known)
-        weakened = _weakened(old, new, (past.cases, cases), run, snapshots)
+        weakened = _weakened(old, new, (past.cases, cases), own, run)
     if found.status == Status.NONE:
         raise _nothing_in(base)
     outcomes = judge(found.parts, guards, known) + weakening.judge(weakened)
@@ -100,8 +98,8 @@ def _settings(call: Call) -> Settings:
         if any(one == "." or baseline_kind(one) != "commit" for one in (base, head)):
             raise
     options = call.options(replace(call.given(), read_config=lambda _: None))
-    with open_snapshots(options, call.effects, call.options_at) as snapshots:
-        if (new := snapshots.open(head)) is None:
+    with RunSides(options, call.effects, call.options_at) as run:
+        if (new := run.open(head)) is None:
             return options
         with new.placing():
             return call.options_at(new.root)
@@ -115,31 +113,31 @@ def _policy(new: Baseline, own: Settings) -> Mapping[str, Any]:
 
 
 def _head(
-    new: Baseline, run: Snapshot, snapshots: Snapshots, effects: Effects
+    new: Baseline, own: Snapshot, run: RunSides
 ) -> tuple[ComparedRun, Mapping[str, frozenset[str]], Cases | None]:
     """Return the run to compare, the cases that waivers let pass, and the terms of all. Raises CannotJudge."""
     if new.report is not None:
         return comparison.compared_report(new.report), waivers.waived_ids(new.report), None
     how = ScoringMethod(case_terms=True)
-    scores = measure_all(snapshots.without_unmatched(new.root), effects.generated_at, how)
+    scores = measure_all(run.without_unmatched(new.root), run.effects.generated_at, how)
     parts = scores.sound_parts()
-    judged = waivers.judge(run.waivers(), parts, effects.generated_at[:10])
+    judged = waivers.judge(own.waivers(), parts, run.effects.generated_at[:10])
     known = waivers.waived_ids(Findings(parts=parts, waivers=judged))
-    return comparison.compared_run(parts, run), known, scores.case_terms
+    return comparison.compared_run(parts, own), known, scores.case_terms
 
 
 def _weakened(
-    old: Baseline, new: Baseline, cases: tuple[Cases | None, Cases | None], run: Snapshot, snapshots: Snapshots
+    old: Baseline, new: Baseline, cases: tuple[Cases | None, Cases | None], own: Snapshot, run: RunSides
 ) -> Weakened:
     """Return how the gate got weaker between two commits; of a report this is unknown. `cases` are as in `terms_of`."""
     if old.report or new.report:
-        is_asked = not (old.report and new.report) or "on_weakened" in outside_config(run.options)
-        if run.options.on_weakened == "fail" and is_asked:
+        is_asked = not (old.report and new.report) or "on_weakened" in outside_config(own.options)
+        if own.options.on_weakened == "fail" and is_asked:
             words = "needs a commit on both sides: a report does not have what cases ask for; set warn here"
             raise CannotJudge.at("on-weakened", words, Code.INVALID_SETTING)
         return Weakened(None, on_weakened="warn", findings=())
-    before, now = (terms_of(one, run.root, snapshots, known) for one, known in zip((old, new), cases, strict=True))
-    return weakened_since(old, before, now, run, snapshots.effects.generated_at)
+    before, now = (terms_of(one, own.root, run, known) for one, known in zip((old, new), cases, strict=True))
+    return weakened_since(old, before, now, own, run)
 
 
 def _refuse_other_settings(flags: Iterable[str], options: Settings, head: Report) -> None:

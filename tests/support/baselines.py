@@ -2,12 +2,12 @@
 
 import subprocess
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path, PurePosixPath
 from tempfile import TemporaryDirectory
 from typing import Any, BinaryIO
 
-from safe_gate.baseline.source import Baseline, opened_baseline
+from safe_gate.baseline.source import Baseline, open_baseline
 from safe_gate.github import Api, Context, Effects, Subject
 from safe_gate.inputs.commit_files import CommitFiles, CommitPath, Entry, EntryKind
 from safe_gate.model.problems import CannotJudge, Problem
@@ -37,15 +37,16 @@ def context(event: str = "", base: str = "", **facts: Any) -> Context:
     return Context(in_actions=bool(event), event=event, subject=Subject(base_sha=base), **facts)
 
 
+@contextmanager
 def open_(
     spec: str,
     connect: Callable[[], Api] = no_api,
     where: Context = Context(),  # noqa: B008 - it is frozen
     options: Settings = OPTIONS,
     folder: str = "evals",
-) -> AbstractContextManager[Baseline | None]:
-    effects = Effects(print, print, "", where, folder)
-    return opened_baseline(spec, options, effects, connect, is_required="baseline" not in options.allow_missing)
+) -> Iterator[Baseline | None]:
+    with ExitStack() as held:
+        yield open_baseline(spec, options, Effects(print, print, "", where, folder), connect, held)
 
 
 @contextmanager
