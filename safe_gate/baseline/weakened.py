@@ -21,7 +21,7 @@ from safe_gate.gate import weakening
 from safe_gate.gate.comparison import comparable
 from safe_gate.gate.weakening import WEAKER, Cases, Terms, What
 from safe_gate.inputs import case_files, disk
-from safe_gate.inputs.commit_files import Clone, CommitPath, FilePath, Missing
+from safe_gate.inputs.commit_files import CommitPath, FilePath
 from safe_gate.inputs.disk import HERE
 from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Weakened, Weakening
@@ -135,15 +135,8 @@ def _moved_configs(base: Baseline, run: Snapshot) -> Iterator[Weakening]:
     if not isinstance(base.root, CommitPath) or any(disk.exists(base.root / one) for one in CONFIG_FILES):
         return
     for path in () if run.options.config else base.root.files.named(CONFIG_FILES):
-        if not any(_has(run.root, posixpath.join(posixpath.dirname(path), one)) for one in CONFIG_FILES):
+        if not any(disk.exists(run.root / posixpath.dirname(path) / one) for one in CONFIG_FILES):
             yield Weakening("setting", "config", path, What.DROPPED)
-
-
-def _has(root: FilePath, path: str) -> bool:
-    """Return whether a file is there, or is only left out of a sparse checkout."""
-    with suppress(Missing):
-        return disk.exists(root / path) or (not isinstance(root, CommitPath) and Clone().leaves_out(path))
-    return False
 
 
 def _replaced_report(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:

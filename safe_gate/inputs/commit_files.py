@@ -308,10 +308,6 @@ class Clone:
         """Return the path of the working folder below the top of the clone, such as "app/". Raises Missing."""
         return _git("rev-parse", "--show-prefix").decode("utf-8", "replace").rstrip("\n")
 
-    def leaves_out(self, path: str) -> bool:
-        """Return whether a sparse checkout leaves out a file of the commit that is checked out. Raises Missing."""
-        return _git("--literal-pathspecs", "ls-files", "-t", "--", path).startswith(b"S")
-
     def entries(self, commit: str) -> Iterator[Entry]:
         """Yield what a commit holds, its folders too. Raises Missing."""
         for line in _git("ls-tree", "-r", "-t", "-z", "--full-tree", commit).split(b"\0"):
