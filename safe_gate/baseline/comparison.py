@@ -40,12 +40,10 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     found = measure.measure_all(replace(run.judge, root=HERE), run.effects.generated_at, how)
     for name, one in found.measured.items():
         sides.report_skipped(one.skipped, EVALUATORS[name].input.setting.replace("_", "-"), run.effects.err)
-    theirs, lacks = _patterns(run.options) - _patterns(run.head.options), "matches no file"
-    words = f"{lacks}, but {run.named_by_base}"  # without a base, nothing is theirs
-    problems = [
-        replace(one, message=words) if one.place.path in theirs and one.message.startswith(lacks) else one
-        for one in found.problems
-    ]
+    problems, lacks = [*found.problems], "matches no file"
+    if run.base:
+        words = f"{lacks}, but {run.named_by_base}"
+        problems = [replace(one, message=words) if one.message.startswith(lacks) else one for one in problems]
     if not found.measured:
         problems = [sides.no_input_problem(merges=bool(run.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
@@ -56,10 +54,6 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     return replace(found, problems=tuple(problems))
 
 
-def _patterns(options: Settings) -> set[str]:
-    return {pattern for name, _ in case_files.pattern_settings() for pattern in options.value(name)}
-
-
 def texts_to_keep(options: Settings) -> Literal["", "failing", "all"]:
     """Return whose texts are kept: the page shows those of all cases, the comment a line of those that fail."""
     if options.text != "full":
@@ -68,15 +62,19 @@ def texts_to_keep(options: Settings) -> Literal["", "failing", "all"]:
 
 
 def recorded_texts(scores: Scores, found: Comparison | None, past: BaselineRun | None, options: Settings) -> Recorded:
-    """Return the recorded texts of a run and of its baseline, as far as they are kept."""
-    texts_of = texts_to_keep(options)
-    if not texts_of:
-        return Recorded()
-    now = {name: one.texts for name, one in scores.measured.items()}
-    if past is None or found is None or texts_of != "all":
-        return Recorded(now)
-    texts = _baseline_texts(past, found)
-    return Recorded(now, lambda evaluator, case_id: texts.get((evaluator, case_id)))
+    """Return the recorded texts of a run, and of the cases of its baseline that changed, as far as they are kept.
+
+    A report as the baseline has none.
+    """
+    kept, before = texts_to_keep(options), dict[tuple[str, str], JsonObject]()
+    for evaluator, part in parts_of(found.parts) if found and kept == "all" else ():
+        one = past.scores.measured.get(evaluator.name) if past and past.scores else None
+        changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
+        for result, recorded in zip(one.results, one.texts, strict=True) if one and changed else ():
+            if result.id in changed:
+                before[evaluator.name, result.id] = recorded
+    now = {name: one.texts for name, one in scores.measured.items()} if kept else {}
+    return Recorded(now, lambda evaluator, case_id: before.get((evaluator, case_id)))
 
 
 def own_case_terms(scores: Scores, run: RunSides) -> Cases:
@@ -278,18 +276,6 @@ def compare_to(
     outcomes = gate.judge(compared, guards, waived)
     status = gate.status(compared, outcomes, guards).value
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
-
-
-def _baseline_texts(past: BaselineRun, compared: Comparison) -> dict[tuple[str, str], JsonObject]:
-    """Return a commit's texts of the changed cases in both runs, by evaluator and id. A report has none."""
-    texts: dict[tuple[str, str], JsonObject] = {}
-    for evaluator, part in parts_of(compared.parts):
-        one = past.scores.measured.get(evaluator.name) if past.scores else None
-        changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
-        for result, recorded in zip(one.results, one.texts, strict=True) if one and changed else ():
-            if result.id in changed:
-                texts[evaluator.name, result.id] = recorded
-    return texts
 
 
 def _unknown_names(old: ComparedRun, head: ComparedRun, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
