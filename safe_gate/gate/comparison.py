@@ -7,7 +7,7 @@ difference is more than chance.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from enum import StrEnum
 from operator import attrgetter
@@ -159,6 +159,11 @@ class _Triple(NamedTuple):
     is_unseparated: bool
 
     @property
+    def runs(self) -> tuple[Outcome, Outcome, Outcome]:
+        """The case in the baseline, in the baseline under today's rules, and in head."""
+        return self.baseline, self.today, self.head
+
+    @property
     def change(self) -> str:
         """How the case changed under today's rules: its verdict, else its scores."""
         if self.head.newly_fails(self.today):
@@ -209,12 +214,11 @@ def _compared(
     by_base: Any,
 ) -> Compared:
     evaluator, same_rules = EVALUATORS[name], old.rules[name] == head.rules[name]
-    before, rescored = (
-        {one.id: one for one in outcomes_of(name, part) if selects(head.tag, one.groups)}
-        for part in (old.parts[name], rescored_run and rescored_run.parts[name])
+    rescored_part = rescored_run and rescored_run.parts[name]
+    before, rescored, after, then = (
+        {one.id: one for one in outcomes_of(name, part) if selects(tag, one.groups)}
+        for part, tag in ((old.parts[name], head.tag), (rescored_part, head.tag), (head.parts[name], ()), (by_base, ()))
     )
-    after = {one.id: one for one in outcomes_of(name, head.parts[name])}
-    then = {one.id: one for one in outcomes_of(name, by_base)}
     triples = []
     judges: dict[tuple[str, str, str], list[bool]] = {}
     for case_id in sorted(before.keys() & after.keys()):
@@ -254,20 +258,17 @@ def _compared(
         for score in (*evaluator.compare.metrics, *sorted(own))
         for metric in _metric(score, evaluator.compare.metric(score).test, triples)
     ]
-    news = {triple.baseline.id: triple for triple in triples if triple.is_news}
+    news = {triple.head.id: triple for triple in triples if triple.is_news}
     every = results_of(old.parts[name] if news else None)
     results = {one.id: one for one in every if one.id in news}  # few of a run's results
-    return Compared(
-        cases,
-        metrics,
-        [_change(triple, results[one], guards) for one, triple in news.items()],
-        tuple(JudgeChange(*who, len(same), same.count(False)) for who, same in sorted(judges.items())),
-    )
+    changes = [_change(triple, results[one], guards) for one, triple in news.items()]
+    swapped = tuple(JudgeChange(*who, len(same), same.count(False)) for who, same in sorted(judges.items()))
+    return Compared(cases, metrics, changes, swapped)
 
 
 def _change(triple: _Triple, result: Any, guards: Guards) -> Change:
     """Return how a case changed, with the baseline's result. Head's result is in the report already."""
-    runs = triple.baseline, triple.today, triple.head
+    runs = triple.runs
     moved = sorted({name for run in runs for name in run.scores if len({r.scores.get(name) for r in runs}) > 1})
     return Change(
         id=triple.head.id,
@@ -285,37 +286,25 @@ def _change(triple: _Triple, result: Any, guards: Guards) -> Change:
 
 def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[MetricChange]:
     """Yield a metric in the three runs, over the cases that have it in all three, if there are any."""
-    read = [t for t in triples if all(name in run.scores for run in (t.baseline, t.today, t.head))]
+    read = [t for t in triples if all(name in run.scores for run in t.runs)]
     if not read:
         return
-    pairs = [(t.cluster, t.head.scores[name] - t.today.scores[name]) for t in read]
-    folded = stats.by_cluster(pairs)
-    worse, better = (sum(difference * sign > 0 for _, difference in pairs) for sign in (-1, 1))
+    runs = [[run.scores[name] for run in column] for column in zip(*(t.runs for t in read), strict=True)]
+    moves = [now - then for then, now in zip(*runs[1:], strict=True)]
+    worse, better = sum(move < 0 for move in moves), sum(move > 0 for move in moves)
+    folded = stats.by_cluster([(t.cluster, move) for t, move in zip(read, moves, strict=True)])
     interval = None
     if test is Test.SIGN:
         p = stats.sign_test(sum(d < 0 for d in folded), sum(d > 0 for d in folded))
-        both = sum(t.today.scores[name] == t.head.scores[name] == 1 for t in read)
         if len(folded) == len(read):  # it takes every case for a unit of its own
+            both = sum(then == now == 1 for then, now in zip(*runs[1:], strict=True))
             interval = Interval(*stats.newcombe(both, worse, better, len(read) - both - worse - better))
     else:
         p = stats.sign_flip(folded)
-    means = {
-        run: math.fsum(getattr(t, run).scores[name] for t in read) / len(read)  # fsum: exact, so free of order
-        for run in ("baseline", "today", "head")
-    }
-    yield MetricChange(
-        metric=name,
-        test=test,
-        cases=len(read),
-        units=len(folded),
-        **means,
-        worse=worse,
-        better=better,
-        interval=interval,
-        p=p,
-        p_adjusted=1.0,  # among all metrics: see `compare`
-        smallest_drop=None,
-    )
+    baseline, today, head = (math.fsum(scores) / len(read) for scores in runs)  # fsum: exact, so free of order
+    cases, units = len(read), len(folded)
+    among_all: Any = {"p_adjusted": 1.0, "smallest_drop": None}  # until `compare` has all metrics
+    yield MetricChange(name, test, cases, units, baseline, today, head, worse, better, interval, p, **among_all)
 
 
 # --- whether that is allowed --------------------------------------------------------------------
@@ -324,11 +313,6 @@ def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[Metri
 _DROP = attrgetter("drop")
 _EXACT = 12  # decimals of a mean that doubles represent
 _STEPS = 2  # a label that drops this many steps breaks a run
-_SINGLE: Mapping[str, Callable[[Change], bool]] = {
-    "new-violations": lambda change: bool(change.new_violations),
-    "label-drops": lambda change: change.steps >= _STEPS,
-}
-"""The guards on single cases that not every evaluator has: which cases break them."""
 
 
 def judge(
@@ -374,10 +358,11 @@ def _on_cases(evaluator: Evaluator, part: Compared, guards: Guards, waived: Set[
         lost = [one for some in (newly, removed) for one in some if one.protected]
         words = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
         yield outcome("protect", lost, words)
-    for guard, breaks in _SINGLE.items():
-        if guard in evaluator.compare.guards:
+    fallen = [change for change in part.changes if change.steps >= _STEPS]
+    violating = [change for change in part.changes if change.new_violations]
+    for guard, found in (("new-violations", violating), ("label-drops", fallen)):
+        if guard in evaluator.compare.guards:  # not every evaluator has both
             one, many = evaluator.compare.guards[guard]
-            found = [*filter(breaks, part.changes)]
             yield outcome(guard, found, (f"{case} {one}", f"{case}s {many}"), waived)
     if (most := guards.max_regressions) is not None:
         yield outcome("max-regressions", newly, (f"{case} newly fails", f"{case}s newly fail"), waived, most)

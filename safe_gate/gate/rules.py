@@ -41,8 +41,7 @@ RULES = tuple(
 )
 """The rules in the order they are reported; each is named as its option."""
 
-_OWN = (name for one in EVALUATORS.values() for name in one.settings.model_fields if name.startswith(("min_", "max_")))
-LIMITS = tuple(dict.fromkeys((*(rule.setting for rule in RULES), *_OWN)))
+LIMITS = tuple(dict.fromkeys((*(rule.setting for rule in RULES), *weakening.OWN_LIMITS)))
 """The names of the limits, as options and the policy have them."""
 
 
@@ -185,36 +184,30 @@ def _waivers_hold(found: Waivers) -> RuleOutcome:
 
     It names the case of each, and what the case fails if another waiver of the case is in force.
     """
-    expired, unused = found.expired, found.unused
-    faults = (
-        plural(len(expired), "waiver has expired", "waivers have expired") if expired else "",
-        plural(len(unused), "waiver is unused", "waivers are unused") if unused else "",
-    )
-    words = " and ".join(filter(None, faults))
-    holds = f"{plural(len(found.applied), 'waiver')} in force, none expired or unused"
-    todo = f"correct or remove {'it' if len(unused) == 1 else 'them'}" if unused else ""
     in_force = {one.case_id for one in found.applied}
-    named = dict.fromkeys(
-        f"{one.case_id}, {one.kind} {one.name}" if one.case_id in in_force else one.case_id
-        for one in (*expired, *unused)
+    broken = (*found.expired, *found.unused)
+    names = dict.fromkeys(
+        f"{one.case_id}, {one.kind} {one.name}" if one.case_id in in_force else one.case_id for one in broken
     )
-    number = len(expired) + len(unused)
-    return RuleOutcome("waivers", "gate", number, 0, not words, words or holds, todo, names=tuple(named))
+    faults, todo = list[str](), ""
+    if count := len(found.expired):
+        faults.append(plural(count, "waiver has expired", "waivers have expired"))
+    if count := len(found.unused):
+        faults.append(plural(count, "waiver is unused", "waivers are unused"))
+        todo = f"correct or remove {'it' if count == 1 else 'them'}"
+    words = " and ".join(faults) or f"{plural(len(found.applied), 'waiver')} in force, none expired or unused"
+    return RuleOutcome("waivers", "gate", len(broken), 0, not broken, words, todo, names=tuple(names))
 
 
 STALE_RECORDINGS = "stale-recordings"
 
-RUN_LOCK = "run safe-gate lock with this config"
-_AGAIN = f"record it again, then {RUN_LOCK}"
+_LOCK = "run safe-gate lock with this config"
+_AGAIN = f"record it again, then {_LOCK}"
 _ADVICE = {
-    Fault.NOT_LOCKED: f"{RUN_LOCK} when it is recorded",
-    Fault.SOURCES_CHANGED: _AGAIN,
-    Fault.NOT_RENEWED: f"{RUN_LOCK} when it is recorded",
-    Fault.NOT_RECORDED_AGAIN: _AGAIN,
+    **dict.fromkeys((Fault.NOT_LOCKED, Fault.NOT_RENEWED), f"{_LOCK} when it is recorded"),
     Fault.MODEL_CHANGED: f"{_AGAIN}; if the model is the same, name it with --model",
-    Fault.TOO_OLD: _AGAIN,
-    Fault.IN_FUTURE: _AGAIN,
 }
+"""What to do about a stale recording, if not `_AGAIN`."""
 
 
 def entry_before(path: str, entry: Locked, base: Lock, origins: Collection[str]) -> Locked | None:
@@ -261,22 +254,13 @@ def _different(before: Locked, after: Locked) -> tuple[str, ...]:
 
 def _recordings_hold(found: Recordings) -> Iterator[RuleOutcome]:
     """Yield the outcome of the rule for each stale recording, or one if none is stale."""
-    warns = found.on_stale == "warn"
-    for one in found.stale:
-        allowed = f", {plural(one.days, 'day')}; at most {found.max_age}" if one.days else ""
-        what = f"; {plural(len(one.files), 'source')} changed" if one.files else ""
-        yield RuleOutcome(
-            STALE_RECORDINGS,
-            "gate",
-            1,
-            0,
-            passed=warns,
-            found=f"{one.fault}{allowed}",
-            detail=_ADVICE[one.fault] + what,
-            group=one.recording,
-            names=one.files,
-            warns=warns,
-        )
+    warns, words = found.on_stale == "warn", f"{plural(found.compared, 'recording')}, none stale"
+    none = RuleOutcome(STALE_RECORDINGS, "gate", 0, 0, passed=True, found=words)
     if not found.stale:
-        words = f"{plural(found.compared, 'recording')}, none stale"
-        yield RuleOutcome(STALE_RECORDINGS, "gate", 0, 0, passed=True, found=words)
+        yield none
+    for one in found.stale:
+        words = f"{one.fault}, {plural(one.days, 'day')}; at most {found.max_age}" if one.days else one.fault.value
+        detail = _ADVICE.get(one.fault, _AGAIN)
+        detail += f"; {plural(len(one.files), 'source')} changed" if one.files else ""
+        broken = replace(none, value=1, passed=warns, warns=warns, group=one.recording, names=one.files)
+        yield replace(broken, found=words, detail=detail)

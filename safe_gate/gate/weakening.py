@@ -97,13 +97,12 @@ def weakenings(base: Terms, head: Terms) -> list[Weakening]:
 # --- settings -----------------------------------------------------------------------------------
 
 
+_OWNERS = {setting: one.settings for one in EVALUATORS.values() for setting in one.settings.model_fields}
+OWN_LIMITS = [setting for setting in _OWNERS if setting.startswith(("min_", "max_"))]
+"""The settings of evaluators that are limits. Each says by its name the change that weakens it."""
+
 WEAKER: Mapping[str, Way | tuple[str, ...]] = {
-    **{
-        setting: Way.LOWER if setting.startswith("min_") else Way.HIGHER
-        for evaluator in EVALUATORS.values()
-        for setting in evaluator.settings.model_fields
-        if setting.startswith(("min_", "max_"))
-    },
+    **{setting: Way.LOWER if setting.startswith("min_") else Way.HIGHER for setting in OWN_LIMITS},
     **{setting: way for evaluator in EVALUATORS.values() for setting, way in evaluator.settings.weaker.items()},
     "tag": Way.FEWER_CASES,
     "max_no_reply": Way.HIGHER,
@@ -125,12 +124,8 @@ WEAKER: Mapping[str, Way | tuple[str, ...]] = {
     "comment": ("always changes", "on-failure", "never"),
     "text": ("full", "none"),
 }
-"""The settings that judge, or show the result; for choices, from the strictest to the weakest, equals in one text.
+"""The settings that judge, or show the result; for choices, from the strictest to the weakest, equals in one text."""
 
-An evaluator's limit says the change that weakens it by its name: `min_...` or `max_...`.
-"""
-
-_OWNERS = {setting: one.settings for one in EVALUATORS.values() for setting in one.settings.model_fields}
 _OFF = [evaluator.rule_files.off for evaluator in EVALUATORS.values() if evaluator.rule_files]
 _OF_GROUPS = {evaluator.grouping.setting for evaluator in EVALUATORS.values()}
 
