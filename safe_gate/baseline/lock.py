@@ -144,7 +144,7 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
     before = _base_lock(run, baseline, is_needed=lock is not None)
     if lock is None and before is None and not asked:
         return None
-    judged_at = commit_time(options.max_age, run.open)
+    judged_at = _time_of_head(run) if options.max_age is not None else None
     moved = weakening.moves(past.cases, scores.case_terms) if past and before else {}
     has_base_outputs = _files_with_base_outputs(past.cases, scores) if past and moved else {}
     sources = find_sources(options)
@@ -155,7 +155,7 @@ def find_stale(baseline: Baseline | None, past: BaselineRun | None, scores: Scor
         was = gate_rules.entry_before(path, entry, before, origins) if entry and before else None
         stale += gate_rules.stale(path, now, entry, was, is_same=has_base_outputs.get(path, False))
         if entry and judged_at and options.max_age is not None:
-            days = age(entry, judged_at)
+            days = (judged_at - datetime.fromisoformat(entry.recorded_at)).days
             if days > options.max_age:
                 stale.append(Stale(path, Fault.TOO_OLD, days=days))
             elif days < -_SKEW and _is_committed(path, entry, run):
@@ -192,12 +192,10 @@ def _files_with_base_outputs(base: weakening.Cases, scores: Scores) -> Mapping[s
     """
     found, name_of = dict[str, bool](), cache(spelled)
     for name, cases in scores.case_terms.items():
-        if name not in scores.left_out:
-            before = {one.id: one.reply for one in base.get(name, ())}
-            for one in cases:
-                if one.id in before:
-                    file = name_of(one.file)
-                    found[file] = found.get(file, True) and one.reply == before[one.id]
+        for before, after in weakening.pairs(base.get(name, ()), cases) if name not in scores.left_out else ():
+            if after:
+                file = name_of(after.file)
+                found[file] = found.get(file, True) and after.reply == before.reply
     return found
 
 
@@ -212,18 +210,11 @@ def _is_committed(path: str, entry: Locked, run: RunSides) -> bool:
     return lock is not None and lock.recordings.get(path) == entry
 
 
-def age(entry: Locked, judged_at: datetime) -> int:
-    """Return how many days before a time an entry was written."""
-    return (judged_at - datetime.fromisoformat(entry.recorded_at)).days
-
-
-def commit_time(max_age: int | None, open_commit: Callable[[str], Baseline | None]) -> datetime | None:
-    """Return the time of the judged commit, None if no age is asked for. Raises CannotJudge if it is not known."""
-    if max_age is None:
-        return None
+def _time_of_head(run: RunSides) -> datetime:
+    """Return the time of the judged commit, which `max-age` needs. Raises CannotJudge if it is not known."""
     why, code = "has an impossible time; amend it", Code.INVALID_SETTING
     try:
-        if (head := open_commit("HEAD")) and head.made_at:
+        if (head := run.open("HEAD")) and head.made_at:
             return datetime.fromisoformat(head.made_at)
     except CannotJudge as error:
         why, code = error.problems[0].message, error.problems[0].code

@@ -76,12 +76,18 @@ def moves(base: Cases, head: Cases) -> Mapping[str, Set[str]]:
     """Return for each file with outputs of the base those with the outputs of the same cases in the head."""
     found = defaultdict[str, set[str]](set)
     for name, cases in base.items():
-        now = head.get(name, ())
-        files = {one.id: one.file for one in now}
-        for one in cases:
-            if file := files.get(one.id):
-                found[one.file].add(file)
+        for before, after in pairs(cases, head.get(name, ())):
+            if after and after.file:
+                found[before.file].add(after.file)
     return found
+
+
+def pairs(base: Sequence[CaseTerms], head: Sequence[CaseTerms]) -> Iterator[tuple[CaseTerms, CaseTerms | None]]:
+    """Yield the cases of the base, each with the same case of the head, if that has it."""
+    places = {one.id: place for place, one in enumerate(head)}  # they may be too many to hold
+    for one in base:
+        place = places.get(one.id)
+        yield one, None if place is None else head[place]
 
 
 def weakenings(base: Terms, head: Terms) -> list[Weakening]:
@@ -262,14 +268,12 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
     named = frozenset(group for one in settings for key in keys for group in one.get(key) or ())
     are_other = base.settings != head.settings  # they may excuse a case that is as before
     for name, evaluator in EVALUATORS.items():
-        compared, found, now = _Compared(evaluator, *settings, named), list[Weakening](), head.cases.get(name, ())
+        compared, found = _Compared(evaluator, *settings, named), list[Weakening]()
         judges = set[tuple[str, str, str]]()
-        places = {one.id: place for place, one in enumerate(now)}  # they may be too many to hold
-        for before in base.cases.get(name, ()):
-            place = places.get(before.id)
-            if place is None:
+        for before, after in pairs(base.cases.get(name, ()), head.cases.get(name, ())):
+            if after is None:
                 found.append(Weakening(name, before.id, "", What.DROPPED))
-            elif before != (after := now[place]) or are_other:
+            elif before != after or are_other:
                 found += [Weakening(name, before.id, *way) for way in compared.ways(before, after)]
                 both = before.judges.keys() & after.judges.keys()
                 judges |= {(check, before.judges[check], after.judges[check]) for check in both}
