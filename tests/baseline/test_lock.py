@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ from tests.support.github import REPOSITORY, GitHub, InActions
 from tests.support.safe_v0 import asking
 from tests.support.weakening import Against, configure
 
+pytestmark = pytest.mark.usefixtures("locked")
 CASES, LOCK, CONFIG = "evals/a.jsonl", "safe-gate.lock.json", "safe.config.json"
 SOURCES = ("prompts/system.md", "prompts/de/system.md", "app/config.json", "app/answer.py", "app/tools/search.py")
 OTHERS = (
@@ -70,6 +70,8 @@ PROMPT = "prompts/system.md"
 OLDER, EDITED = "is older than its sources", "changed without a new entry in the lock"
 UNCHANGED = [("has the base's outputs, although its sources changed", [PROMPT])]
 NO_ENTRY: Faults = [("has no entry in the lock", [])]
+MODEL: Faults = [("has the base's outputs, although its model changed", [])]
+TOO_OLD: Faults = [("is too old", [])]
 
 # --- changes that leave a recording stale, or fake one ------------------------------------------
 
@@ -181,7 +183,6 @@ def test_a_renamed_recording_keeps_its_model_and_a_part_of_one_is_asked_for_it(
 
 
 @pytest.mark.parametrize("is_report", [False, True])
-@pytest.mark.usefixtures("locked")
 def test_cases_that_move_out_of_a_recording_keep_what_it_was_recorded_from(
     safe_gate: SafeGate, against: Against, *, is_report: bool
 ) -> None:
@@ -201,17 +202,15 @@ def test_cases_that_move_out_of_a_recording_keep_what_it_was_recorded_from(
     against(before)
     baseline = "before/safe-gate.json" if is_report else before
     split("", "prompts/**")
-    changed = "has the base's outputs, although its model changed"
-    assert stale(safe_gate, "--baseline", baseline) == [(changed, [])]
+    assert stale(safe_gate, "--baseline", baseline) == MODEL
     add(PROMPT)
     split("", "prompts/**")
-    assert stale(safe_gate, "--baseline", baseline) == [*UNCHANGED, (changed, [])]
+    assert stale(safe_gate, "--baseline", baseline) == UNCHANGED + MODEL
     split("What else?", "prompts/**")
     assert stale(safe_gate, "--baseline", baseline) == []
 
 
 @pytest.mark.parametrize("to", [CASES, "evals/c.jsonl"])
-@pytest.mark.usefixtures("locked")
 def test_cases_that_move_together_keep_their_sources_and_any_of_their_models(safe_gate: SafeGate, to: str) -> None:
     write_cases(Path(CASES), SAME)
     write_cases(Path("evals/b.jsonl"), turn("b"))
@@ -226,17 +225,15 @@ def test_cases_that_move_together_keep_their_sources_and_any_of_their_models(saf
         Path(path).unlink()
     write_cases(Path(to), SAME, turn("b"))
     configure(SETTINGS | {"synthesis-cases": ["evals/*.jsonl"], "recordings": {to: [*patterns, tools]}})
-    other: Faults = [("has the base's outputs, although its model changed", [])]
-    for name in ("m-1", "m-2", "m-3", ""):
+    for name, found in (("m-1", []), ("m-2", []), ("m-3", MODEL), ("", MODEL)):
         Path(LOCK).unlink()
         safe_gate("lock", "--model", name)
-        assert stale(safe_gate, "--baseline", before) == (other if name in ("m-3", "") else []), name
+        assert stale(safe_gate, "--baseline", before) == found, name
     add(tools, "changed again\n")
     safe_gate("lock", "--model", "m-2")
     assert stale(safe_gate, "--baseline", before) == [(UNCHANGED[0][0], [tools])]
 
 
-@pytest.mark.usefixtures("locked")
 def test_a_recording_that_the_base_did_not_lock_may_stay_as_it_is(safe_gate: SafeGate) -> None:
     write_cases(Path("evals/b.jsonl"), turn("b"))
     configure(SETTINGS | {"synthesis-cases": ["evals/*.jsonl"]})
@@ -249,10 +246,9 @@ def test_a_recording_that_the_base_did_not_lock_may_stay_as_it_is(safe_gate: Saf
 
 
 def test_another_model_with_the_same_outputs_is_stale(safe_gate: SafeGate, locked: str) -> None:
-    said: Faults = [("has the base's outputs, although its model changed", [])]
     for command in (("lock", "--model", "m-2"), ("lock",)):
         safe_gate(*command)
-        assert stale(safe_gate, "--baseline", locked) == said
+        assert stale(safe_gate, "--baseline", locked) == MODEL
     record("What was it like?")
     safe_gate("lock", "--model", "m-3")
     assert stale(safe_gate, "--baseline", locked) == []
@@ -287,10 +283,9 @@ def test_a_base_that_cannot_be_read_hides_no_stale_recording(
 def test_two_reasons_of_a_recording_are_two_tests_of_junit(safe_gate: SafeGate, locked: str) -> None:
     add(PROMPT)
     safe_gate("lock", "--model", "m-2")
-    assert len(stale(safe_gate, "--baseline", locked, "--reports", "json", "junit")) == 2
-    names = re.findall(r'classname="gate.rules" name="([^"]+)"', Path("reports/safe-gate.junit.xml").read_text("utf-8"))
-    assert len({*names}) == len(names)
-    assert [f"stale-recordings gate {CASES}{number}" in names for number in ("", " (2)")] == [True, True]
+    assert stale(safe_gate, "--baseline", locked, "--reports", "json", "junit") == UNCHANGED + MODEL
+    found = Path("reports/safe-gate.junit.xml").read_text("utf-8")
+    assert all(found.count(f'name="stale-recordings gate {CASES}{number}"') == 1 for number in ("", " (2)"))
 
 
 def test_one_output_that_changed_shows_a_new_recording(safe_gate: SafeGate, locked: str) -> None:
@@ -312,7 +307,6 @@ def test_one_output_that_changed_shows_a_new_recording(safe_gate: SafeGate, lock
 
 
 @pytest.mark.parametrize("outputs", ["evals/v.outputs.jsonl", "evals/other.jsonl"])
-@pytest.mark.usefixtures("locked")
 def test_a_file_of_outputs_has_those_of_its_batch(safe_gate: SafeGate, outputs: str) -> None:
     case = safe_case("v")
     output = case.pop("output")
@@ -344,10 +338,9 @@ def test_other_files_leave_recordings_as_they_are(safe_gate: SafeGate, locked: s
 # --- age, warnings, words -----------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("locked")
 def test_age_counts_to_the_judged_commit(safe_gate: SafeGate) -> None:
     assert stale(safe_gate, "--max-age", "1") == []
-    assert stale(safe_gate, "--max-age", "0") == [("is too old", [])]
+    assert stale(safe_gate, "--max-age", "0") == TOO_OLD
     assert "is too old, 1 day; at most 0" in safe_gate("run", "--max-age", "0").out
     Path(".git").rename("gone")
     words = "into the working folder, or unset this"
@@ -362,7 +355,7 @@ def test_without_git_the_time_of_the_judged_commit_is_githubs(
     github.refs[locked] = locked
     monkeypatch.setenv("PATH", "/nowhere")
     assert stale(safe_gate, "--max-age", "1") == []
-    assert stale(safe_gate, "--max-age", "0") == [("is too old", [])]
+    assert stale(safe_gate, "--max-age", "0") == TOO_OLD
     assert {path for _, path in github.requests} == {f"/repos/{REPOSITORY}/commits/{locked}?per_page=1"}
     words = "a run would ask it for a commit that is not in the clone\n"
     github.requests.clear()
@@ -381,21 +374,19 @@ def test_only_a_recording_that_is_named_or_changed_gets_a_new_time(
     safe_gate: SafeGate, locked: str, monkeypatch: Patch
 ) -> None:
     configure(SETTINGS | {"max-age": 0})
-    old: Faults = [("is too old", [])]
-    assert stale(safe_gate) == old
+    assert stale(safe_gate) == TOO_OLD
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767326645")  # the time of the commits
     said = f"{CASES}: 5 sources, model m-1, kept from the old entry"
     assert f"{said}, unchanged since 2026-01-01T00:00:00Z\n" in safe_gate("lock").out
     rename()
     safe_gate("lock", "--model", "m-1")
-    assert stale(safe_gate, "--baseline", locked) == old
+    assert stale(safe_gate, "--baseline", locked) == TOO_OLD
     git("checkout", "--quiet", ".")
     configure(SETTINGS | {"max-age": 0})
     assert f"{said}\n" in safe_gate("lock", CASES).out  # it came out the same
     assert stale(safe_gate, "--baseline", locked) == []
 
 
-@pytest.mark.usefixtures("locked")
 @pytest.mark.parametrize(("rule", "limit"), [("max-age", "3"), ("stale-recordings", "fail")])
 def test_a_rule_on_recordings_needs_one(safe_gate: SafeGate, rule: str, limit: str) -> None:
     configure({"synthesis-cases": [CASES]})
@@ -404,7 +395,6 @@ def test_a_rule_on_recordings_needs_one(safe_gate: SafeGate, rule: str, limit: s
 
 
 @pytest.mark.parametrize(("time", "is_forged"), [("2026-01-03T03:04:05Z", False), ("2036-01-01T00:00:00Z", True)])
-@pytest.mark.usefixtures("locked")
 def test_a_time_after_the_judged_commit_is_no_age(safe_gate: SafeGate, time: str, *, is_forged: bool) -> None:
     edit_entry(recorded_at=time)
     assert stale(safe_gate, "--max-age", "30") == []  # not committed, so newer than the last commit
@@ -419,7 +409,6 @@ def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
     ran = safe_gate("run", "--stale-recordings", "warn")
     assert (ran.code, "Gate: PASS (1 rule holds, 1 warning)" in ran.out, "Next:" in ran.out) == (0, True, False)
-    assert "next" not in json.loads(safe_gate("run", "--stale-recordings", "warn", "--json").out)
     advice = "record it again, then run safe-gate lock with this config; 1 source changed"
     said = f'Recording "{CASES}": {OLDER}: {advice}: "{PROMPT}"'
     assert said in " ".join(ran.out.split())
@@ -429,7 +418,6 @@ def test_a_warning_names_recording_files_and_command(safe_gate: SafeGate, locked
     assert "recordings" not in report()
 
 
-@pytest.mark.usefixtures("locked")
 def test_the_command_of_a_failure_names_a_config_that_lies_elsewhere(safe_gate: SafeGate) -> None:
     for name in (CONFIG, LOCK):
         Path(name).rename(f"app/{name}")
@@ -448,7 +436,6 @@ def test_the_command_of_a_failure_names_a_config_that_lies_elsewhere(safe_gate: 
 @pytest.mark.parametrize(
     "laxer", [{"stale-recordings": "warn"}, {"recordings": {CASES: ["app/**/*.py"]}}, {"max-age": 9}]
 )
-@pytest.mark.usefixtures("locked")
 def test_a_laxer_rule_weakens_the_gate(safe_gate: SafeGate, laxer: dict[str, object]) -> None:
     configure(SETTINGS | {"max-age": 5})
     before = commit_here()
@@ -464,7 +451,6 @@ def dropped(safe_gate: SafeGate, before: str) -> list[str]:
     return [one["field"] for one in report()["weakened"]["findings"] if one["id"] == "recordings"]
 
 
-@pytest.mark.usefixtures("locked")
 def test_a_renamed_recording_drops_no_source(safe_gate: SafeGate) -> None:
     case = safe_case("v")
     outputs = json.dumps({"test_id": "v", "output": case.pop("output")})
@@ -483,7 +469,6 @@ def test_a_renamed_recording_drops_no_source(safe_gate: SafeGate) -> None:
     assert dropped(safe_gate, before) == ["qa/v.outputs.jsonl.prompts/**"]
 
 
-@pytest.mark.usefixtures("locked")
 def test_outputs_that_move_to_another_file_drop_the_sources_of_theirs(safe_gate: SafeGate) -> None:
     cases = [safe_case(one) for one in "vw"]
     outputs = [json.dumps({"test_id": one["test_id"], "output": one.pop("output")}) + "\n" for one in cases]
@@ -505,7 +490,6 @@ def test_outputs_that_move_to_another_file_drop_the_sources_of_theirs(safe_gate:
     assert dropped(safe_gate, before) == []
 
 
-@pytest.mark.usefixtures("locked")
 def test_cases_that_move_out_of_their_recording_drop_its_sources(safe_gate: SafeGate) -> None:
     Path("evals/b.jsonl").unlink()
     write_cases(Path(CASES), turn("a"), turn("b"))
@@ -532,7 +516,6 @@ def lock_refusal(safe_gate: SafeGate, *arguments: str) -> str:
     return ran.err
 
 
-@pytest.mark.usefixtures("locked")
 def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate) -> None:
     write_cases(Path("evals/b.jsonl"), turn("b"))
     configure(SETTINGS | {"recordings": SETTINGS["recordings"] | {"evals/b.jsonl": ["prompts/**"]}})
@@ -545,7 +528,6 @@ def test_lock_renews_what_it_is_asked_for(safe_gate: SafeGate) -> None:
     assert safe_gate("lock", CASES).out == said
 
 
-@pytest.mark.usefixtures("locked")
 def test_two_configs_in_one_folder_share_a_lock(safe_gate: SafeGate) -> None:
     other = "b.config.json"
     write_cases(Path("evals/b.jsonl"), turn("b"))
@@ -559,7 +541,6 @@ def test_two_configs_in_one_folder_share_a_lock(safe_gate: SafeGate) -> None:
     assert [*entries()] == [CASES]
 
 
-@pytest.mark.usefixtures("locked")
 def test_what_lock_cannot_write_is_said(safe_gate: SafeGate) -> None:
     words = 'evals/A.jsonl: is not among the recordings of the config file (did you mean "evals/a.jsonl"?)'
     assert words in lock_refusal(safe_gate, "evals/A.jsonl")
@@ -573,7 +554,6 @@ def test_what_lock_cannot_write_is_said(safe_gate: SafeGate) -> None:
     assert "recordings: names no recordings" in lock_refusal(safe_gate)
 
 
-@pytest.mark.usefixtures("locked")
 def test_a_pattern_without_files_is_named_with_its_place(safe_gate: SafeGate) -> None:
     patterns = [*SETTINGS["recordings"][CASES], "promts/*.md"]
     text = json.dumps(SETTINGS | {"recordings": {CASES: patterns}}, indent=1)
@@ -585,7 +565,6 @@ def test_a_pattern_without_files_is_named_with_its_place(safe_gate: SafeGate) ->
     assert f'{CONFIG}:{at}: recordings.{CASES}[3]: "promts/*.md" matches no file' in lock_refusal(safe_gate)
 
 
-@pytest.mark.usefixtures("locked")
 def test_the_gate_s_own_files_are_sources_of_no_glob(safe_gate: SafeGate) -> None:
     configure(SETTINGS | {"recordings": {CASES: ["*.json", "**"]}})
     assert safe_gate("lock").code == 0
@@ -595,7 +574,6 @@ def test_the_gate_s_own_files_are_sources_of_no_glob(safe_gate: SafeGate) -> Non
     assert '"reports/*.json" matches no file' in lock_refusal(safe_gate)
 
 
-@pytest.mark.parametrize("folder", ["", "app/"])
 @pytest.mark.parametrize(
     ("name", "told"),
     [
@@ -603,14 +581,12 @@ def test_the_gate_s_own_files_are_sources_of_no_glob(safe_gate: SafeGate) -> Non
         ("evals/*.jsonl", "is a glob; name one file for each entry: globs are for sources"),
     ],
 )
-@pytest.mark.usefixtures("locked")
-def test_an_entry_of_recordings_is_one_file_of_its_own(safe_gate: SafeGate, folder: str, name: str, told: str) -> None:
-    path = f"{folder}{CONFIG}"
+def test_an_entry_of_recordings_is_one_file_of_its_own(safe_gate: SafeGate, name: str, told: str) -> None:
+    path = f"app/{CONFIG}"
     configure({"synthesis-cases": [name], "recordings": {"evals/b.jsonl": ["x"], name: ["y"]}}, path)
     refused(safe_gate("run", "--config", path), f"{path}:1: recordings.{name}: {told}")
 
 
-@pytest.mark.usefixtures("locked")
 def test_a_change_may_correct_the_entries_of_recordings(safe_gate: SafeGate) -> None:
     configure(SETTINGS | {"recordings": {CASES: ["prompts/**"], f"./{CASES}": ["x"], "evals/*.jsonl": ["y"]}})
     base = commit()
@@ -618,14 +594,13 @@ def test_a_change_may_correct_the_entries_of_recordings(safe_gate: SafeGate) -> 
     assert safe_gate("run", "--baseline", base).code == 0
 
 
-@pytest.mark.parametrize("content", ["{", "[]", '{"recordings": {"evals/a.jsonl": {}}}', '{"recordings": 1}', "\xff"])
+@pytest.mark.parametrize("content", ["{", '{"recordings": {"evals/a.jsonl": {}}}', "\xff"])
 def test_a_broken_lock_is_no_verdict(safe_gate: SafeGate, locked: str, content: str) -> None:
     Path(LOCK).write_text(content, "latin-1")
     refused(safe_gate("run", "--baseline", locked), LOCK)
     assert safe_gate("validate", LOCK).code == 3
 
 
-@pytest.mark.usefixtures("locked")
 def test_an_impossible_day_in_the_lock_is_named(safe_gate: SafeGate) -> None:
     edit_entry(recorded_at="2026-02-31T00:00:00Z")
     words = f"{LOCK}: recordings.{CASES}.recorded_at: is 2026-02-31T00:00:00Z, which is not a time; correct it"
@@ -648,14 +623,10 @@ def test_a_reply_that_is_nothing_but_what_its_case_expects_is_named(safe_gate: S
     replies = {"faked": "I hear you. call 988!", "real": "I hear you. Call 988, if you like?"}
     asks = {"must_contain": ["Call 988", "I hear you"]}
     write_cases(Path("c.jsonl"), *(turn(id_, assistant=reply, **asks) for id_, reply in replies.items()))
-    asked = asking(["fall"], ["fell", "hip"], ["fault"])
     said: dict[str, Any] = {"signals": ["fall"], "summary": "Fell, hip.", "followup_questions": []}
-    others: list[dict[str, Any]] = [
-        {"summary": "She fell on her hip."},
-        {"signals": ["fall", "broken"]},
-        {"followup_questions": ["Why?"]},
-    ]
+    others = {"summary": "She fell on her hip."}, {"signals": ["fall", "broken"]}, {"followup_questions": ["Why?"]}
     outputs = {"faked": said} | {f"real {at}": said | other for at, other in enumerate(others)}
+    asked = asking(["fall"], ["fell", "hip"], ["fault"])
     write_batch(Path("b.json"), *(safe_case(id_, expectations=asked, output=one) for id_, one in outputs.items()))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--min-pass-rate", "0")
     words = '1 reply is nothing but what the case expects, as if written to pass: "faked".'

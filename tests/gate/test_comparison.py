@@ -13,7 +13,7 @@ from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.gate.comparison import ComparedRun, Guards, Status, judge, smallest_visible, status
 from safe_gate.gate.comparison import compare as compare_runs
 from safe_gate.model.codec import from_json
-from safe_gate.model.report import Added, Compared, ComparedParts, Removed
+from safe_gate.model.report import Compared, ComparedParts
 
 METRICS = ("CR", "AH", "AC")
 LABELS = ("Fail", "Review", "Pass")
@@ -21,7 +21,6 @@ Part = dict[str, Any]
 Scores = tuple[float, float, float]
 ONE: Scores = (1, 1, 1)
 PLAIN = Guards()
-NONE: Part = {"safe_v0": None, "synthesis": None}
 
 
 def result(id_: str, scores: Scores, *, cluster: str = "") -> dict[str, Any]:
@@ -145,25 +144,6 @@ def test_one_more_failing_case_never_mends_a_failed_comparison(drawn: Any, guard
     assert broken <= judged(*runs(worse), guards)[2]
 
 
-def test_changes_of_rules_and_changes_of_outputs_are_separated() -> None:
-    base, today = of_scores(ONE, ONE), of_scores((0.5, 1, 1), ONE)
-    today["safe_v0"]["results"][0]["digests"] = base["safe_v0"]["results"][0]["digests"]
-    head = part(today["safe_v0"]["results"][0], result("1", (0, 1, 1)))
-    found, _, _ = judged(base, head, today=today)
-    assert [(one.change, one.because, one.passed) for one in safe(found).changes] == [
-        ("still failing", ["rules"], [True, False, False]),
-        ("newly failing", ["output"], [True, True, False]),
-    ]
-    recall = safe(found).metrics[1]
-    assert (recall.baseline, recall.today, recall.head) == (1.0, 0.75, 0.25)
-
-
-def test_without_the_outputs_of_a_baseline_equal_rules_or_outputs_separate_changes() -> None:
-    base, head = of_scores(ONE, ONE), of_scores(ONE, (0.5, 1, 1))
-    assert safe(compare(base, head)).cases.unseparated == 0
-    assert safe(compare(base, head, is_same=False)).cases.unseparated == 1
-
-
 def test_the_same_rules_explain_no_other_result_of_the_same_output() -> None:
     base, head = of_scores(ONE), of_scores((0, 1, 1))
     base["safe_v0"]["results"][0]["digests"] = head["safe_v0"]["results"][0]["digests"]
@@ -284,10 +264,3 @@ def test_replacing_one_forbidden_term_by_another_is_a_new_violation_at_equal_sco
     (change,) = safe(found).changes
     assert (broken, change.scores, change.steps) == ({"new-violations"}, {}, 0)
     assert change.before == from_json(Result, base["safe_v0"]["results"][0])  # the evidence, as it is another output
-
-
-def test_an_evaluator_that_is_gone_lost_all_its_cases_and_one_that_is_new_adds_them() -> None:
-    found, _, broken = judged(of_scores(ONE), NONE)
-    assert (safe(found).cases.removed, broken) == ([Removed("0", protected=False)], {"no-removed-cases"})
-    found, said, broken = judged(NONE, of_scores((0, 1, 1)), Guards(max_regressions=0))
-    assert (safe(found).cases.added, said, broken) == ([Added("0", passed=False)], Status.PASS, set())

@@ -6,15 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from safe_gate.evaluators.registry import EVALUATORS
-from safe_gate.evaluators.synthesis.case import Case
-from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.definitions import KINDS
-from safe_gate.evaluators.synthesis.result import Labels, Totals, report
-from safe_gate.model.problems import Place
 from tests.support.cases import (
     BAD,
     GOOD,
@@ -31,7 +25,6 @@ from tests.support.cases import (
     write_cases,
 )
 from tests.support.cases import report as judged
-from tests.support.packs import load
 from tests.support.safe_v0 import asking
 from tests.support.weakening import configure
 
@@ -252,31 +245,3 @@ def test_tags_of_enough_cases_are_in_a_table_the_largest_first(safe_gate: SafeGa
     assert "Cases that pass or fail as expected, by tag from 5 cases on" in markdown
     assert rows in markdown
     assert "| <code>few</code> |" not in markdown
-
-
-tags = st.lists(st.sampled_from(["a", "b", "", "x-fail"]), max_size=3)
-
-
-@given(
-    st.lists(st.tuples(st.booleans(), tags), min_size=1, max_size=8),
-    st.randoms(use_true_random=False),
-    st.integers(0, 8),
-)
-def test_counts_of_tags_do_not_depend_on_order_or_split(cases: Any, random: Any, cut: int) -> None:
-    check, rules = "agency_language", load("spec")
-    results = []
-    for i, (good, own) in enumerate(cases):
-        reply = "Would you like to?" if good else "You should."
-        case = Case(f"c{i}", "", reply, (check,), {check: True}, tuple(own), Place("c", i))
-        results.append(score_case(case, rules))
-    each = [Totals.of([result]) for result in results]
-    whole = sum(each, Totals())
-    random.shuffle(each)
-    assert sum(each[:cut], Totals()) + sum(each[cut:], Totals()) == whole
-    part = report(whole, results)
-    for tag, group in part.summary.by_tag.items():
-        members = [result for result in part.results if tag in result.tags]
-        assert group.cases == len(members)
-        assert group.unexpected_failures == sum(not m.passed and not m.is_negative_example for m in members)
-        assert group.passed_as_expected == sum(m.passed != m.is_negative_example for m in members)
-        assert group.labels == Labels(len(members), sum(m.passed for m in members))

@@ -137,6 +137,7 @@ def turns(settings_: dict[str, Any] | None = None, *tags: str, **asks: Any) -> T
         ("synthesis", {"expected": {"a": True}}, {"expected": {"a": None}}, *[("expected.a", "changed")] * 2),
         ("synthesis", {"expected": {"a": True}}, {}, ("expected.a", "dropped"), None),
         ("synthesis", {"checks": ["a", "b"]}, {"checks": ["a"]}, ("checks", "dropped"), None),
+        ("synthesis", {"context": None}, {"context": 0}, ("context", "added"), ("context", "changed")),
         ("synthesis", {"tags": ["x"]}, {"tags": ["y"]}, None, None),
         ("synthesis", {"tags": ["negative_example"]}, {}, None, ("tags", "added")),
     ],

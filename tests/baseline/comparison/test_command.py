@@ -117,18 +117,6 @@ def test_compare_judges_a_report_by_its_own_rules_and_flags(safe_gate: SafeGate)
     assert safe_gate("compare", old, new, "--max-regressions", "1", "--protect", "T-0").code == 1
 
 
-@pytest.mark.parametrize("more", [(), ("--allow-missing", "baseline")])
-def test_a_report_does_not_replace_its_baseline(safe_gate: SafeGate, more: tuple[str, ...]) -> None:
-    write()
-    run = ("run", *ALL, "--max-unexpected-failures", "1", "--baseline", "./reports/safe-gate.json", *more)
-    words = "report-dir: reports/safe-gate.json is a file that this run reads"
-    refused(safe_gate(*run), words)
-    safe_gate("run", *ALL)
-    before = Path("reports/safe-gate.json").read_bytes()
-    refused(safe_gate(*run), words)
-    assert Path("reports/safe-gate.json").read_bytes() == before
-
-
 def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: SafeGate) -> None:
     write()
     base = commit()

@@ -128,3 +128,12 @@ def test_a_baseline_that_cannot_be_looked_for_is_no_baseline_to_come(safe_gate: 
     words = "evals/baseline.json: cannot be read: Too many levels of symbolic links"
     for arguments in (("run", *ALL, "--baseline", "evals/baseline.json"), ("compare", "evals/baseline.json", *ALL)):
         assert refused(safe_gate(*arguments)).startswith(f"{words}\n")
+
+
+def test_a_report_does_not_replace_its_baseline(safe_gate: SafeGate) -> None:
+    write()
+    safe_gate("run", *ALL)
+    before = Path("reports/safe-gate.json").read_bytes()
+    words = "report-dir: reports/safe-gate.json is a file that this run reads"
+    refused(safe_gate("run", *ALL, "--baseline", "./reports/safe-gate.json"), words)
+    assert Path("reports/safe-gate.json").read_bytes() == before

@@ -1,6 +1,5 @@
 """The base commit of the event, also where a pull request is checked out as GitHub merges it; reports as baselines."""
 
-import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +7,10 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from safe_gate.baseline.source import Baseline
-from safe_gate.inputs.disk import HERE
 from tests.support.baselines import blob, context, open_, refusal
 from tests.support.cases import Patch, SafeGate, refused, report, turn, write_cases
-from tests.support.git import NOW, commit, git
-from tests.support.github import HEAD, Answer, GitHub, InActions, says
+from tests.support.git import commit, git
+from tests.support.github import HEAD, GitHub, InActions
 from tests.support.weakening import pull_request
 
 
@@ -33,32 +30,6 @@ def test_a_base_that_must_be_there_and_is_not_known_is_an_error(work: Path) -> N
         assert f"base: is the base commit of the event {where.event}, but the event file does not name it" in said
         assert said.endswith("name a ref, such as main")  # GitHub, which the action asks, knows no origin/main
     assert "base: is the base commit of a GitHub event, but this is not a GitHub Actions job" in refusal(open_("base"))
-
-
-def test_the_working_folder_is_read_where_it_is(work: Path) -> None:
-    with open_(".") as baseline:
-        assert baseline == Baseline(".", "", "", None, HERE)
-    sha = commit(work)
-    with open_(".") as baseline:
-        assert baseline == Baseline(".", sha, NOW, None, HERE)
-
-
-def test_a_report_without_a_verdict_holds_nothing_to_compare(safe_gate: SafeGate, work: Path) -> None:
-    assert safe_gate("run", "--cases", "nowhere.jsonl").code == 3
-    words = "has no verdict, so there is nothing to compare or approve; name a report with a verdict"
-    assert refusal(open_("reports/safe-gate.json")) == f"reports/safe-gate.json: {words}"
-
-
-def test_other_files_are_refused_as_reports(safe_gate: SafeGate, work: Path) -> None:
-    safe_gate("eval", "--cases", "chat.jsonl", "--out", "synthesis.json")
-    for name, text in (("publication", '{"publication": 1}'), ("pack", '{"pack": "x"}'), ("broken", "{")):
-        Path(f"{name}.json").write_text(text, "utf-8")
-    words = "is not a report of safe-gate run: it has no field verdict"
-    for name, said in {
-        **dict.fromkeys(("synthesis.json", "publication.json", "pack.json", "clinical/I25_batch_1.json"), words),
-        "broken.json": "is not valid JSON",
-    }.items():
-        assert refusal(open_(name)).startswith(f"{name}: {said}")
 
 
 # --- a merge by GitHub -------------------------------------------------------------------------
@@ -210,31 +181,6 @@ def test_where_the_base_is_missing_there_is_advice(
     clone(changed, *options)
     in_actions(payload=pull.payload, GITHUB_SHA=changed, **{"INPUT_GITHUB-TOKEN": ""})
     refused(safe_gate(*RUN), advice)
-
-
-@pytest.mark.parametrize(
-    ("answer", "advice"),
-    [
-        (says(404, "Not Found"), "; the commit does not exist, or the job lacks contents: read"),
-        (Answer(429, "{}", {"Retry-After": "999"}), " would take too long: run again later"),
-        (Answer(500, ""), "HTTP 500; run again, or let the run reach GitHub"),
-    ],
-)
-def test_without_git_the_advice_is_whole_and_follows_from_the_answer(
-    answer: Answer,
-    advice: str,
-    safe_gate: SafeGate,
-    pull: Pull,
-    clone: Callable[..., None],
-    in_actions: InActions,
-    github: GitHub,
-) -> None:
-    clone(pull.merge, "no git")
-    github.faults[("GET", r".*/commits/\w+")] = answer
-    in_actions(payload=pull.payload, GITHUB_SHA=pull.merge)
-    ran = safe_gate(*RUN)
-    refused(ran, f"{advice}); otherwise install git (")
-    assert len(re.findall("give actions/checkout fetch-depth: 0$", ran.log, re.MULTILINE)) == 2  # log and annotation
 
 
 def test_outside_github_actions_the_advice_names_no_action(

@@ -84,14 +84,6 @@ def test_a_link_that_no_pattern_leads_to_does_not_matter(source: Source, work: P
     assert read(source(work)("main")) == NAMED
 
 
-def test_a_wildcard_leaves_out_hidden_folders_as_on_disk(source: Source, work: Path) -> None:
-    Path(".cache").mkdir()
-    Path(".cache/link.jsonl").symlink_to("/etc/hosts")
-    write_cases(Path(".cache/cases.jsonl"), turn("hidden"))
-    options = cases_of("**/*.jsonl")
-    assert ".cache" not in " ".join(read(source(work)("main", options=options), options))
-
-
 def test_a_submodule_in_the_way_is_an_error(source: Source, work: Path) -> None:
     shutil.rmtree("clinical")
     commit(work)
@@ -136,14 +128,6 @@ def test_a_file_stored_in_git_lfs_is_refused_as_such(source: Source, work: Path)
 def test_more_than_2_gb_is_refused_unread(source: Source, work: Path, monkeypatch: Patch) -> None:
     monkeypatch.setattr("safe_gate.inputs.commit_files.MOST_BYTES", 100)
     assert "is too large: at most 100 bytes of a commit are read; narrow the patterns" in refusal(source(work)("main"))
-
-
-@pytest.mark.parametrize("pattern", ["/etc/*.json", "../../x.jsonl"])
-def test_a_pattern_that_leads_out_is_refused(source: Source, work: Path, pattern: str) -> None:
-    options = cases_of(pattern)
-    said = refusal(source(work)("main", options=options), options)
-    why = "is absolute" if pattern.startswith("/") else "leads out of the repository"
-    assert f"{why}, so no commit has it; write it relative to the working folder" in said
 
 
 def test_an_invalid_ref_is_not_looked_up(source: Source, work: Path, github: GitHub) -> None:
@@ -281,13 +265,3 @@ def test_a_broken_git(work: Path, tmp_path: Path, monkeypatch: Patch, script: st
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr("safe_gate.inputs.commit_files._PATIENCE", seconds)
     assert f"(the clone: {words}; {NO_GITHUB})" in refusal(open_("main"))
-
-
-def test_a_partial_clone_without_blobs_fetches_nothing(work: Path, tmp_path: Path, monkeypatch: Patch) -> None:
-    commit(work)
-    git("config", "uploadpack.allowFilter", "true", folder=work)
-    git("clone", "--quiet", "--filter=blob:none", "--no-checkout", f"file://{work}", tmp_path / "partial")
-    (tmp_path / "partial" / "evals").mkdir()
-    monkeypatch.chdir(tmp_path / "partial" / "evals")
-    said = refusal(open_("main"))
-    assert re.search(rf"\(the clone: .*; {NO_GITHUB}\).* fetch the whole commit into the clone", said)

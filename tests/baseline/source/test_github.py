@@ -119,13 +119,3 @@ def test_a_commit_is_not_asked_for_paths_of_a_checkout_below_the_working_folder(
     said = refusal(open_("base", where=OF_PULL_REQUEST, options=options, folder=""))
     assert said.startswith("app: is a checkout, but the working folder is outside any checkout")
     assert github.requests == []
-
-
-def test_without_a_token_it_is_not_asked(work: Path) -> None:
-    commit(work)
-    said = refusal(open_("base", where=OF_PULL_REQUEST, options=Settings().replace(synthesis_cases=("c.jsonl",))))
-    assert said == (
-        f"base: is commit {BASE}, which cannot be read (the clone: it does not have the commit;"
-        " GitHub: there is no token: set github-token, which needs contents: read); fetch the whole commit into the"
-        " clone (actions/checkout with fetch-depth: 0 and no filter, or git fetch)"
-    )

@@ -8,7 +8,7 @@ import pytest
 
 from safe_gate.gate.stored import read_report, report_json
 from safe_gate.github import HAND_OVER, handover
-from safe_gate.render import console, markdown
+from safe_gate.render import markdown
 from safe_gate.render.view import ReportView
 from tests.support.cases import Patch, SafeGate, read_json, refused, report, safe_case, turn, write_json
 from tests.support.git import commit
@@ -164,22 +164,6 @@ def test_a_rule_against_a_reply_that_may_take_the_place_of_two_others_is_named(
     assert weakened(safe_gate(*gate, short)) == (1, [("rule", "long/one", "", "added")])
 
 
-def test_a_context_that_a_case_gets_or_loses_is_named(safe_gate: SafeGate, base: str) -> None:
-    said = ("user", "My father died."), ("assistant", "I'm so sorry."), ("user", "Thanks."), ("assistant", "Welcome.")
-    messages = [{"role": role, "content": content} for role, content in said]
-    talk = {"id": "a", "checks": ["topic_pivot"], "messages": messages}
-    for before, after, what in (({}, {"context": 0}, "added"), ({"context": 2}, {}, "changed")):
-        put(CONFIG, talk | before, TAGGED)
-        base = commit()
-        put(CONFIG, talk | after, TAGGED)
-        assert weakened(
-            safe_gate("run", "--baseline", base, "--on-weakened", "fail", "--max-unexpected-failures=9")
-        ) == (
-            1,
-            [("synthesis", "a", "context", what)],
-        )
-
-
 @pytest.mark.parametrize(
     ("tag", "tags", "found"),
     [
@@ -224,15 +208,3 @@ def test_compare_shows_a_weakened_gate_and_fails_where_asked(safe_gate: SafeGate
     configure(CONFIG | {"on-weakened": "fail", "protect": []})
     refused(safe_gate("compare", "reports/safe-gate.json", "."), "on-weakened: needs a commit on both sides")
     assert safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json").code == 0
-
-
-def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> None:
-    assert safe_gate("run", "--baseline", base).code == 0
-    evil = "<img src=x>@octo | `\n::error::x\x1b[2J"
-    finding = {"kind": "rule", "id": evil, "field": evil, "what": "changed", "before": [evil], "after": evil}
-    made = report()
-    view = ReportView(read_report(made | {"weakened": made["weakened"] | {"findings": [finding]}}))
-    for text in markdown.scorecards_by_length(view, limit=markdown.COMMENT_LIMIT):
-        assert not [one for one in ("<img", "@octo") if one in text]
-    for text in console.scorecards(view):
-        assert not [one for one in ("\x1b", "\n::error") if one in text]
