@@ -66,16 +66,11 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: SafeGate) -> None:
             safe_gate("run", *ALL, "--report-dir", text, "--text", text)
 
     full, none, zebra = "full/safe-gate.json", "none/safe-gate.json", forbidding("zebra")
-    write(case=lambda name: safe_case(name, **zebra))
-    run_both()
-    for sides in ((full, none), (none, full), (none, none)):
-        assert safe_gate("compare", *sides).code == 0
     write_output()
     commit()
     run_both()
-    for sides in (("HEAD", full), (none, "HEAD"), ("HEAD", none)):
-        for text in ("full", "none"):
-            assert safe_gate("compare", *sides, *ALL, "--text", text).code == 0
+    for sides in ((full, none), (none, full), ("HEAD", full), (none, "HEAD"), ("HEAD", none)):
+        assert safe_gate("compare", *sides, *ALL).code == 0
     write_output(followup_questions=["Which policy?"])
     assert safe_gate("compare", none, ".", *ALL).code == 0  # a term is not new because its stand-in is another
     write(case=lambda name: safe_case(name, **zebra))
@@ -138,16 +133,13 @@ def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: SafeGate) -> No
 @pytest.mark.parametrize(("reply", "code"), [(BAD, 0), ("Internal Server Error", 1)])
 def test_a_waiver_excuses_a_failing_reply_but_no_missing_one(safe_gate: SafeGate, reply: str, code: int) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
-    base, turns = commit(), ALL[2:]
+    base = commit()
     write_cases(Path("c.jsonl"), turn("a", assistant=reply))
-    safe_gate("run", *turns, "--max-no-reply", "off")
+    run = ("run", *ALL[2:], "--max-no-reply", "off")
+    safe_gate(*run)
     safe_gate("bless", "--waivers", "--reason", "known", "--owner", "me", "--expires", "2099-01-01")
-    strict = ("--max-regressions", "0")
-    assert safe_gate("run", *turns, "--baseline", base, "--max-no-reply", "off", *strict).code == code
-    names = {one["rule"]: one["names"] for one in report()["rules"] if not one["passed"]}
-    assert names == ({"max-regressions": ["a"]} if code else {})
-    for head in (".", "reports/safe-gate.json"):
-        assert safe_gate("compare", base, head, *turns, *strict).code == code
+    assert safe_gate(*run, "--baseline", base, "--max-regressions", "0").code == code
+    assert broken(report()) == ({("max-regressions", "synthesis")} if code else set())
 
 
 def test_a_new_evaluator_does_not_change_how_the_rules_of_the_other_are_compared(safe_gate: SafeGate) -> None:
@@ -207,6 +199,7 @@ def test_rules_on_the_baseline_judge_no_run_without_a_case_in_common(safe_gate: 
         done = safe_gate("run", *ALL, *strict, *LOST, "--max-score-drop", "0")
         assert (done.code, "No rule judges the Synthesis cases: " in done.out) == (0, True), done.log
         assert (f"No case is in both runs, so {said}" in done.out) == (case_id == "other")
+        assert (report()["comparison"]["status"] == "inconclusive") == (case_id == "other")
         assert {one["evaluator"] for one in report()["rules"]} == {"safe_v0"}
         assert rules <= {one["rule"] for one in report()["rules"]}
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
@@ -215,31 +208,25 @@ def test_rules_on_the_baseline_judge_no_run_without_a_case_in_common(safe_gate: 
     assert broken(report()) == {("no-removed-cases", "safe_v0"), *gone}
 
 
-@pytest.mark.parametrize("text", ["full", "none"])
-def test_a_broken_rule_on_single_cases_names_them(safe_gate: SafeGate, text: str) -> None:
+def test_a_broken_rule_on_single_cases_names_them(safe_gate: SafeGate) -> None:
     write()
     base = commit()
-    lost = tuple(f"T-{i}" for i in range(5))
+    lost = [f"T-{i}" for i in range(5)]
     write(bad=("T-5",), missing=("S-1", *lost), case=lambda name: safe_case(name, output=VIOLATED))
-    flags = ("--protect", "S-2", "T-5", "T-0", "--max-regressions", "1", "--text", text)
+    flags = ("--protect", "S-2", "T-5", "T-0", "--max-regressions", "1")
     done = safe_gate("run", *ALL, "--baseline", base, *flags)
     assert done.code == 1
-    named = {(rule["rule"], rule["evaluator"]): rule["names"] for rule in report()["rules"] if "names" in rule}
     failing = [f"S-{i}" for i in (0, 2, 3, 4, 5)]
-    assert named == {  # not T-5 by max-regressions, which allows one
+    assert {(rule["rule"], rule["evaluator"]): rule["names"] for rule in report()["rules"] if "names" in rule} == {
         ("no-removed-cases", "safe_v0"): ["S-1"],
-        ("no-removed-cases", "synthesis"): list(lost),
+        ("no-removed-cases", "synthesis"): lost,
         ("protect", "safe_v0"): ["S-2"],
         ("protect", "synthesis"): ["T-5", "T-0"],
         **{(rule, "safe_v0"): failing for rule in ("new-violations", "label-drops", "max-regressions")},
-    }
-    of_scores = [one["evaluator"] for one in report()["rules"] if one["rule"] in ("new-violations", "label-drops")]
-    assert of_scores == ["safe_v0"] * 2
-    markdown = MARKDOWN.read_text("utf-8")
-    assert "**1 SAFE v0 case of the baseline is gone, 0 allowed**: <code>S-1</code> (`no-removed-cases`)" in markdown
+    }  # not T-5 by max-regressions, which allows one
+    gone = "**1 SAFE v0 case of the baseline is gone, 0 allowed**: <code>S-1</code> (`no-removed-cases`)"
+    assert gone in MARKDOWN.read_text("utf-8")
     assert '5 SAFE v0 cases newly use a forbidden term, 0 allowed: "S-0", "S-2", "S-3", "S-4", "S-5"' in done.out
-    assert ("policy" in done.out + markdown) == (text == "full")
-    assert safe_gate("validate", "reports/safe-gate.json").code == 0
 
 
 def test_a_push_that_creates_a_branch_has_no_baseline_yet(gate: Gate) -> None:
