@@ -67,10 +67,7 @@ def test_a_file_of_waivers_is_known_by_its_name_or_by_what_it_holds(safe_gate: S
         ({"reason": None}, "reason: is missing"),
         ({"owner": ""}, 'owner: is ""; expected text'),
         ({"expires": "2026-02-29"}, 'expires: is "2026-02-29", a day that does not exist; expected the last day it is valid, in UTC, as YYYY-MM-DD'),
-        ({"expires": "2026-1-31"}, 'expires: is "2026-1-31"'),
-        ({"expires": "20260131"}, 'expires: is "20260131"'),
         ({"expires": "0000-01-01"}, 'expires: is "0000-01-01"; expected the last day it is valid, in UTC, as YYYY-MM-DD'),
-        ({"expires": 20260131}, "expires: is 20260131"),
         ({"check": None}, "has none; expected exactly one of check and metric"),
         ({"check": "agency_language", "metric": "CR"}, "has check and metric; expected exactly one of check and metric"),
         ({"check": "agency_langage"}, 'check: "agency_langage" is not allowed (did you mean "agency_language"?)'),
@@ -176,17 +173,14 @@ def test_rules_of_groups_let_the_same_cases_pass(run: Run) -> None:
     assert (run().code, found(FAILURES, "grief")["passed"]) == (1, False)
 
 
-def test_rules_on_labels_and_vacuity_know_no_waivers(safe_gate: SafeGate) -> None:
+def test_rules_on_labels_know_no_waivers(safe_gate: SafeGate) -> None:
     labels = {"checks": ["agency_language"], "expected": {"agency_language": True}, "tags": ["grief"]}
     write_cases(Path("c.jsonl"), turn("bad", assistant=DIRECTS, **labels))
     write_waivers(*BAD[:1])
     configure({"tags": {"grief": {"min-label-accuracy": 1}}, "min-group": 1})
-    rules = "--min-label-accuracy", "1", "--max-vacuous", "0"
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *rules).code == 1
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-label-accuracy", "1").code == 1
     failing = [(rule["rule"], rule["value"], rule["names"]) for rule in report()["rules"] if not rule["passed"]]
     assert failing == [("min-label-accuracy", 0, ["bad"])] * 2
-    (finding,) = (one for part in ReportView(read_report(report())).parts for one in part.section.findings)
-    assert finding.breaks
 
 
 def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(run: Run) -> None:
@@ -213,11 +207,8 @@ def unwrapped(out: str) -> str:
     [
         (waive("bad", "agency_language", expires="2026-01-14"), "1 waiver has expired", ["bad, check agency_language"]),
         (waive("gone", "topic_pivot"), "1 waiver is unused: correct or remove it", ["gone"]),
-        (waive("baad", "topic_pivot"), "1 waiver is unused: correct or remove it", ["baad"]),
         (waive("bad", "unverifiable_reassurance"), "1 waiver is unused: correct or remove it", ["bad, check unverifiable_reassurance"]),
         (waive("meant", "topic_pivot"), "1 waiver is unused: correct or remove it", ["meant"]),
-        (waive("ok", "AH"), "1 waiver is unused: correct or remove it", ["ok"]),
-        (waive("review", "CR"), "1 waiver is unused: correct or remove it", ["review, metric CR"]),
         ([*waive("good", "CR", "AH"), *waive("baad", "CR")], "3 waivers are unused: correct or remove them", ["baad", "good"]),
         (waive("gone", "CR", "AH", "AC", expires="2025-12-31"), "3 waivers have expired", ["gone"]),
         ([*waive("gone", "CR", expires="2025-12-31"), *waive("good", "CR", "AH")], "1 waiver has expired and 2 waivers are unused: correct or remove them", ["gone", "good"]),
@@ -234,12 +225,10 @@ def test_a_waiver_that_does_not_hold_breaks_the_gate_and_is_named(run: Run, stal
     assert f"> - **{words}**{':' * bool(why)}{why}: {markdown(Untrusted(names[0]))}" in MARKDOWN.read_text("utf-8")
 
 
-def test_an_unused_waiver_is_told_from_one_of_the_same_case_in_force(run: Run) -> None:
+def test_without_a_case_to_explain_no_command_is_next(run: Run) -> None:
     write_waivers(*ALL, *waive("bad", "unverifiable_reassurance"))
     ran = run()
-    assert 'correct or remove it: "bad, check unverifiable_reassurance"' in unwrapped(ran.out)
     assert (ran.code, broken(), "Next:" in ran.out) == (1, ["waivers"], False)
-    assert "next" not in json.loads(run("--json").out)
     write_waivers(*BAD, *waive("gone", "topic_pivot"))
     assert "\nNext: safe-gate explain " in run().out
 
@@ -253,29 +242,20 @@ def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Run) -> None:
     table = [line for line in texts[0].split("\n") if "| <code>old</code> | CR |" in line or "in force |" in line]
     old = "| <code>old</code> | CR | expired | <code>&#124;x&#124;</code> | <code><wbr>&#64;org</code> |"
     assert (table[0], len(table)) == (f"{old} <code>2025-01-01</code> |", 6)
-    assert 'Known failures: 5 waivers in force, the first until "2026-01-20"\n' in ran.out
     assert "│ vendor model │ pat   │ 2026-01-31 │" in ran.out
     assert re.search(r"^Gate: FAIL \(.* broken; 5 waivers in force\)$", ran.out, re.MULTILINE)
-    write_waivers(*REVIEW)
-    assert "; 1 waiver in force)\n" in run().out
-    markdown = MARKDOWN.read_text("utf-8")
-    assert "**Known failures** · 1 waiver in force, until <code>2026-01-20</code>\n" in markdown
-    assert re.search(r"^\*\*SAFE v0\*\* · 4 cases: .*; 1 failing case is waived", markdown, re.MULTILINE)
 
 
 def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(run: Run, monkeypatch: Patch) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     write_waivers(*FAIL)
-    ran = run()
+    ran, comment = run(), MARKDOWN.read_text("utf-8")
     levels = re.findall(r"::(error|warning|notice) title=SAFE Gate%3A (bad|fail|review)", ran.out)
     assert levels == [("error", "bad"), ("error", "review"), ("notice", "fail")]
-    assert "Fail: AH 0.00, AC 0.00, waived" in ran.out
     assert re.search(r"│ fail +│ .* │ FAIL \(waived\) │\n", ran.out)
-    assert re.search(r"^\| <code>fail</code> \|.*\| FAIL \(waived\) \|$", MARKDOWN.read_text("utf-8"), re.MULTILINE)
-    rows = re.findall(r"^\| (🔴|🟡) \| <code>(\w+)", MARKDOWN.read_text("utf-8"), re.MULTILINE)
+    assert re.search(r"^\*\*SAFE v0\*\* · 4 cases: .*; 1 failing case is waived", comment, re.MULTILINE)
+    rows = re.findall(r"^\| (🔴|🟡) \| <code>(\w+)", comment, re.MULTILINE)
     assert rows == [("🔴", "bad"), ("🟡", "review"), ("🟡", "fail")]
-    write_waivers(*BAD[1:])
-    assert "(waived)" not in run().out
 
 
 def test_the_report_has_every_waiver_and_where_they_are_from(run: Run) -> None:
@@ -296,17 +276,13 @@ def test_reason_and_owner_stay_where_recorded_text_is_withheld(run: Run) -> None
 # --- where it is read ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("how", ["default", "flag", "environment", "config"])
-def test_the_file_is_the_default_or_the_one_that_is_named(run: Run, how: str, monkeypatch: Patch) -> None:
-    write_waivers(*ALL, path=FILE if how == "default" else "my.json")
-    if how == "environment":
-        monkeypatch.setenv("SAFE_GATE_WAIVERS", "my.json")
-    if how == "config":
-        configure({"waivers": "my.json"})
-    assert run(*["--waivers", "my.json"] * (how == "flag")).code == 0
+@pytest.mark.parametrize(("path", "flags"), [(FILE, []), ("my.json", ["--waivers", "my.json"])])
+def test_the_file_is_the_default_or_the_one_that_is_named(run: Run, path: str, flags: list[str]) -> None:
+    write_waivers(*ALL, path=path)
+    assert run(*flags).code == 0
 
 
-@pytest.mark.parametrize("content", [None, b"{", b'{"waivers": [{}]}', b"\xff", "folder"])
+@pytest.mark.parametrize("content", [None, b'{"waivers": [{}]}', b"\xff", "folder"])
 def test_a_file_that_cannot_be_read_is_no_verdict(run: Run, content: str | bytes | None) -> None:
     if isinstance(content, bytes):
         Path(FILE).write_bytes(content)
