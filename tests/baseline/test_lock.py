@@ -110,15 +110,6 @@ def test_a_recording_that_changed_needs_a_new_entry(safe_gate: SafeGate, locked:
     assert stale(safe_gate, "--baseline", locked) == []
 
 
-def test_a_lock_that_is_edited_by_hand_is_found_out(safe_gate: SafeGate, locked: str) -> None:
-    add(PROMPT)
-    safe_gate("lock")
-    renewed = entries()[CASES]["sources"]
-    git("checkout", "--quiet", LOCK)
-    edit_entry(sources=renewed)
-    assert stale(safe_gate, "--baseline", locked) == UNCHANGED
-
-
 def test_without_an_entry_nothing_is_known_and_a_deleted_lock_switches_off_no_rule(
     safe_gate: SafeGate, locked: str
 ) -> None:
@@ -257,21 +248,19 @@ def test_another_model_with_the_same_outputs_is_stale(safe_gate: SafeGate, locke
 def test_a_base_that_cannot_be_read_hides_no_stale_recording(
     safe_gate: SafeGate, locked: str, against: Against, in_actions: InActions, monkeypatch: Patch
 ) -> None:
-    safe_gate("run", "--report-dir", "before")
     add(PROMPT)
     safe_gate("lock")
     against(locked)
     assert stale(safe_gate) == UNCHANGED
 
-    def needs_base(file: str, why: str, *flags: str) -> None:
-        refused(safe_gate("run", *flags), f"stale-recordings: needs the base commit: {file} {why}")
-        ran = safe_gate("run", "--stale-recordings", "warn", *flags)
+    def needs_base(file: str, why: str) -> None:
+        refused(safe_gate("run"), f"stale-recordings: needs the base commit: {file} {why}")
+        ran = safe_gate("run", "--stale-recordings", "warn")
         words = f"safe-gate: warning: recordings are not compared with those of the base commit: {file}: {why}"
         assert (ran.code, words in ran.err) == (0, True)
 
     against("a" * 40)
-    for flags in ((), ("--baseline", "before/safe-gate.json")):
-        needs_base("base", f"is commit {'a' * 40}, which cannot be read", *flags)
+    needs_base("base", f"is commit {'a' * 40}, which cannot be read")
     in_actions(payload={"pull_request": {"number": 1}})
     needs_base("base", "is the base commit of the event pull_request, but the event file does not name it")
     monkeypatch.setenv("GITHUB_EVENT_PATH", "nope.json")
@@ -354,20 +343,11 @@ def test_without_git_the_time_of_the_judged_commit_is_githubs(
     in_actions("schedule", {}, GITHUB_SHA=locked)
     github.refs[locked] = locked
     monkeypatch.setenv("PATH", "/nowhere")
-    assert stale(safe_gate, "--max-age", "1") == []
     assert stale(safe_gate, "--max-age", "0") == TOO_OLD
     assert {path for _, path in github.requests} == {f"/repos/{REPOSITORY}/commits/{locked}?per_page=1"}
-    words = "a run would ask it for a commit that is not in the clone\n"
     github.requests.clear()
-    assert words in safe_gate("doctor", "--max-age", "0").out
-    assert github.requests == []
-    monkeypatch.setenv("INPUT_GITHUB-TOKEN", "")
-    words = (
-        f"max-age: needs the time of the judged commit: HEAD is commit {locked}, which cannot be read (the clone: git"
-    )
-    refused(
-        safe_gate("run", "--max-age", "1"), f"{words} is not installed; GitHub: there is no token: set github-token"
-    )
+    words = "a run would ask it for a commit that is not in the clone\n"
+    assert (words in safe_gate("doctor", "--max-age", "0").out, github.requests) == (True, [])
 
 
 def test_only_a_recording_that_is_named_or_changed_gets_a_new_time(
@@ -467,27 +447,6 @@ def test_a_renamed_recording_drops_no_source(safe_gate: SafeGate) -> None:
         text.replace('"qa/v.outputs.jsonl": ["prompts/**"]', '"README.md": ["prompts/**"]'), "utf-8"
     )
     assert dropped(safe_gate, before) == ["qa/v.outputs.jsonl.prompts/**"]
-
-
-def test_outputs_that_move_to_another_file_drop_the_sources_of_theirs(safe_gate: SafeGate) -> None:
-    cases = [safe_case(one) for one in "vw"]
-    outputs = [json.dumps({"test_id": one["test_id"], "output": one.pop("output")}) + "\n" for one in cases]
-    write_batch(Path("evals/v.json"), *cases)
-    settings = {"safe-batch": ["evals/v.json"], "safe-outputs": ["outs/*.jsonl"]}
-    add("outs/a.jsonl", "".join(outputs))
-    configure(settings | {"recordings": {"outs/a.jsonl": [PROMPT]}})
-    safe_gate("lock")
-    before = commit_here()
-    add("outs/a.jsonl", outputs[0])
-    add("outs/b.jsonl", outputs[1])
-    assert dropped(safe_gate, before) == [f"outs/b.jsonl.{PROMPT}"]
-    add(PROMPT)
-    configure(settings | {"recordings": {"outs/b.jsonl": [PROMPT]}})
-    safe_gate("lock")
-    assert stale(safe_gate, "--baseline", before) == UNCHANGED
-    Path("outs/a.jsonl").unlink()
-    add("outs/b.jsonl", "".join(outputs))
-    assert dropped(safe_gate, before) == []
 
 
 def test_cases_that_move_out_of_their_recording_drop_its_sources(safe_gate: SafeGate) -> None:

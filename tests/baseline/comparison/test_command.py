@@ -278,12 +278,3 @@ def test_a_run_cannot_be_its_own_baseline_and_guards_without_one_are_named(safe_
         done = safe_gate(*run, *flags, "--quiet")
         assert (done.code, done.out.startswith("Gate: PASS"), done.err) == (0, True, f"{why} {said}")
     assert safe_gate("run", *ALL, "--quiet").err == ""
-
-
-def test_the_next_command_has_new_failures_before_old_ones(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), *(safe_case(f"old-{n}", output=VIOLATED) for n in range(3)))
-    write_cases(Path("c.jsonl"), turn("new"))
-    base = commit()
-    write_cases(Path("c.jsonl"), turn("new", assistant="You should move on."))
-    done = safe_gate("run", *ALL, "--baseline", base, "--max-regressions", "0")
-    assert "\nNext: safe-gate explain new old-0 old-1 " in done.out, done.log

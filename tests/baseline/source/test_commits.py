@@ -185,14 +185,6 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
         )
 
 
-def test_no_repository_and_no_git(monkeypatch: Patch) -> None:
-    options = Settings().replace(synthesis_cases=("c.jsonl",))
-    assert "the clone: not a git repository" in refusal(open_("main", options=options, folder=""))
-    monkeypatch.setenv("PATH", "/nowhere")
-    said = refusal(open_("main", options=options, folder=""))
-    assert f"the clone: git is not installed; {NO_GITHUB}" in said
-
-
 def test_a_worktree_a_subfolder_and_another_owner(work: Path, tmp_path: Path, monkeypatch: Patch) -> None:
     sha = commit(work)
     git("worktree", "add", "--quiet", "--detach", tmp_path / "tree", folder=work)

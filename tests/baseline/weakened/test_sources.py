@@ -69,15 +69,6 @@ def test_a_change_cannot_hide_the_base_commit(safe_gate: SafeGate, repository: N
         assert ("setting", "max-unexpected-failures", "", "looser") in section()
 
 
-def test_a_link_that_the_base_commit_names_is_an_error(safe_gate: SafeGate, repository: None, against: Against) -> None:
-    write_cases(Path("d.jsonl"), turn("a"))
-    Path("latest.jsonl").symlink_to("d.jsonl")
-    configure({"synthesis-cases": ["latest.jsonl"]})
-    against(commit())
-    for flags in (("--baseline", "base"), ("--on-weakened", "fail")):
-        refused(safe_gate("run", *flags), "latest.jsonl: is a symbolic link, which is not followed at commit")
-
-
 @pytest.mark.parametrize("before", CONFIGS)
 @pytest.mark.parametrize("after", CONFIGS)
 def test_a_config_has_either_name(safe_gate: SafeGate, base: str, against: Against, before: str, after: str) -> None:
