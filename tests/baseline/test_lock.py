@@ -583,8 +583,8 @@ def test_a_reply_that_is_nothing_but_what_its_case_expects_is_named(safe_gate: S
     asks = {"must_contain": ["Call 988", "I hear you"]}
     write_cases(Path("c.jsonl"), *(turn(id_, assistant=reply, **asks) for id_, reply in replies.items()))
     said: dict[str, Any] = {"signals": ["fall"], "summary": "Fell, hip.", "followup_questions": []}
-    others = {"summary": "She fell on her hip."}, {"signals": ["fall", "broken"]}, {"followup_questions": ["Why?"]}
-    outputs = {"faked": said} | {f"real {at}": said | other for at, other in enumerate(others)}
+    others: Any = {"summary": "She fell on her hip."}, {"signals": ["fall", "broken"]}, {"followup_questions": ["Why?"]}
+    outputs: dict[str, Any] = {"faked": said} | {f"real {at}": said | other for at, other in enumerate(others)}
     asked = asking(["fall"], ["fell", "hip"], ["fault"])
     write_batch(Path("b.json"), *(safe_case(id_, expectations=asked, output=one) for id_, one in outputs.items()))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--min-pass-rate", "0")

@@ -112,7 +112,6 @@ def test_a_group_that_no_case_is_in_is_skipped(run: Run) -> None:
 @pytest.mark.parametrize(
     ("inputs", "config", "idle"),
     [
-        (INPUTS[2:], {"archetypes": {"Nobody": {"min-pass-rate": 1}}}, "SAFE v0: archetypes"),
         (INPUTS[2:], {"min-pass-rate": 0.9, "max-fail-labels": 0}, "SAFE v0: min-pass-rate and max-fail-labels"),
         (INPUTS[:2], {"tags": {"no": {"min-pass-rate": 1}}, "min-label-accuracy": 1}, "Synthesis: min-label-accuracy and tags"),
         (INPUTS[:2], {"min-pass-rate": 0.9, "max-vacuous": 1}, ""),
@@ -200,29 +199,20 @@ def test_groups_are_counted_in_the_report_with_their_intervals(safe_gate: SafeGa
     def interval(low: float, high: float) -> dict[str, Any]:
         return {"low": pytest.approx(low, abs=1e-4), "high": pytest.approx(high, abs=1e-4)}
 
-    write_cases(
-        Path("c.jsonl"),
-        turn("a", tags=["x", "y", "x"], expected={"topic_pivot": True, "agency_language": False}),
-        turn("b", tags=["x"], assistant=BAD),
-        turn("c", tags=["x", "negative_example"], assistant=BAD),
-        turn("d", tags=["negative_example"]),
-        turn("e"),
-    )
+    labels = {"expected": {"topic_pivot": True, "agency_language": False}}
+    meant = turn("c", tags=["x", "negative_example"], assistant=BAD)
+    write_cases(Path("c.jsonl"), turn("a", tags=["x", "y", "x"], **labels), turn("b", tags=["x"], assistant=BAD), meant)
     write_batch(Path("b.json"), safe_case("s", archetype="A"), safe_case("t", output=SILENT))
     safe_gate("run", *INPUTS)
-    found = judged()
-    by_tag = found["synthesis"]["summary"]["by_tag"]
+    safe, by_tag = judged()["safe_v0"], judged()["synthesis"]["summary"]["by_tag"]
     counts = {tag: (g["cases"], g["passed_as_expected"], g["unexpected_failures"]) for tag, g in by_tag.items()}
-    assert [*counts.items()] == [("negative_example", (2, 1, 0)), ("x", (3, 2, 1)), ("y", (1, 1, 0))]
+    assert [*counts.items()] == [("negative_example", (1, 1, 0)), ("x", (3, 2, 1)), ("y", (1, 1, 0))]
     assert by_tag["x"]["labels"] == {"total": 2, "matched": 1}
     assert by_tag["x"]["pass_rate_interval"] == interval(0.2077, 0.9385)
-    assert found["synthesis"]["results"][0]["tags"] == ["x", "y", "x"]
-    safe, half = found["safe_v0"], interval(0.0945, 0.9055)
+    half = interval(0.0945, 0.9055)
     assert safe["pass_rate_intervals"]["overall"] == safe["by_batch"]["b"]["pass_rate_intervals"]["CR"] == half
     assert safe["by_archetype"]["A"]["pass_rate_interval"] == interval(0.2065, 1)
-    markdown = MARKDOWN.read_text("utf-8")
-    assert "<code>x</code>" not in markdown
-    assert "| <code>A</code> | 1 | 1.00 | 1.00 | 1.00 | 100.0% (20.7 to 100.0) |" in markdown
+    assert "| <code>A</code> | 1 | 1.00 | 1.00 | 1.00 | 100.0% (20.7 to 100.0) |" in MARKDOWN.read_text("utf-8")
 
 
 def test_tags_of_enough_cases_are_in_a_table_the_largest_first(safe_gate: SafeGate) -> None:

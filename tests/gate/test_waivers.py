@@ -3,19 +3,13 @@
 import hashlib
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from random import Random
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from safe_gate.gate.stored import read_report
-from safe_gate.gate.waivers import sort_by_standing, waived
-from safe_gate.model.report import Findings, Waiver, Waivers
 from safe_gate.model.results import Untrusted
 from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.untrusted import markdown
@@ -291,45 +285,3 @@ def test_a_file_that_cannot_be_read_is_no_verdict(run: Run, content: str | bytes
     ran = run(*([] if content else ["--waivers", "missing.json"]))
     assert (ran.code, report()["verdict"]) == (3, "error")
     assert (FILE if content else "missing.json: cannot be read") in ran.err
-
-
-# --- what must always hold ----------------------------------------------------------------------
-
-CHECKS = ("agency_language", "topic_pivot")
-TODAY = "2026-01-15"
-cases = st.dictionaries(st.sampled_from("abcd"), st.sets(st.sampled_from(CHECKS)), min_size=1)
-days = st.sampled_from(["2026-01-14", TODAY])
-pairs = st.dictionaries(st.tuples(st.sampled_from("abcde"), st.sampled_from(CHECKS)), days)
-Failing = Mapping[str, set[str]]
-Days = Mapping[tuple[str, str], str]
-
-
-def waivers(days: Days) -> list[Waiver]:
-    return [Waiver(id_, "check", check, "vendor model", "pat", day) for (id_, check), day in days.items()]
-
-
-def measured(failing: Failing) -> dict[str, Any]:
-    results = [
-        SimpleNamespace(id=name, passed=not by, is_as_expected=not by, failed=tuple(by)) for name, by in failing.items()
-    ]
-    return {"safe_v0": None, "synthesis": SimpleNamespace(results=results)}
-
-
-def let_pass(failing: Failing, days: Days) -> set[str]:
-    """Return the cases that waivers let pass."""
-    parts = measured(failing)
-    found = Findings(parts=parts, waivers=Waivers("", "", *sort_by_standing(waivers(days), parts, TODAY)))
-    return {failure.case_id for failure in waived(found)["synthesis"]}
-
-
-@given(cases, pairs, st.randoms(use_true_random=False))
-def test_every_waiver_has_one_fate_and_lets_no_other_failure_pass(failing: Failing, days: Days, random: Random) -> None:
-    listed, parts = waivers(days), measured(failing)
-    fates = sort_by_standing(listed, parts, TODAY)
-    assert sorted((one.case_id, one.name) for some in fates for one in some) == sorted(days)
-    random.shuffle(listed)
-    random.shuffle(parts["synthesis"].results)
-    assert sort_by_standing(listed, parts, TODAY) == fates
-    in_force = {pair for pair, day in days.items() if day == TODAY}
-    expected = {name for name, by in failing.items() if by and {(name, check) for check in by} <= in_force}
-    assert let_pass(failing, days) == expected

@@ -120,101 +120,65 @@ def turns(settings_: dict[str, Any] | None = None, *tags: str, **asks: Any) -> T
     return asking("synthesis", settings_, tags=list(tags), **asks)
 
 
-@pytest.mark.parametrize(
-    ("name", "before", "after", "less", "more"),
-    [
-        ("safe_v0", {"AC": ["a", "a"]}, {"AC": ["a"]}, ("AC", "dropped"), None),
-        ("safe_v0", {"CR": ["b"]}, {"CR": ["a", "b"]}, None, ("CR", "dropped")),
-        ("safe_v0", {"patient_payload": "1"}, {}, ("patient_payload", "changed"), None),
-        ("safe_v0", {"archetype": "A"}, {"archetype": "B"}, None, None),  # no setting names them
-        ("safe_v0", {"concern_id": "I"}, {"concern_id": "J"}, None, None),
-        ("synthesis", {"expected": {"a": True}}, {"expected": {"a": None}}, *[("expected.a", "changed")] * 2),
-        ("synthesis", {"context": None}, {"context": 0}, ("context", "added"), ("context", "changed")),
-        ("synthesis", {"tags": ["x"]}, {"tags": ["y"]}, None, None),
-        ("synthesis", {"tags": ["negative_example"]}, {}, None, ("tags", "added")),
-    ],
-)
-def test_less_asked_of_a_case_is_named(name: str, before: Any, after: Any, less: Any, more: Any) -> None:
-    expected = tuple([(name, "c", *one)] if one else [] for one in (less, more))
-    assert both_ways(asking(name, **before), asking(name, **after)) == expected
+def of_case(base: Terms, head: Terms) -> list[tuple[str, str, Any, Any]]:
+    """Return how the case asks for less: field, way, and both values."""
+    return [(one.field, one.what, one.before, one.after) for one in weakenings(base, head) if one.id == "c"]
 
 
-TAGS_LOST, TAGS_ADDED = ("synthesis", "c", "tags", "dropped"), ("synthesis", "c", "tags", "added")
-EXCUSED = ("synthesis", "c", "meant to fail", "added")
+def safe(settings_: dict[str, Any] | None = None, **asks: Any) -> Terms:
+    return asking("safe_v0", settings_, **asks)
 
 
-def test_a_case_that_leaves_a_group_named_by_the_settings_is_reported() -> None:
-    protected = {"protect": ("x", "A")}
-    dropped = [("setting", "protect", one, "dropped") for one in ("A", "x")]
-    assert found(turns(protected, "x", "y"), turns(None, "z")) == [*dropped, TAGS_LOST]
-    chosen = {"safe_concern": "I"}
-    assert found(asking("safe_v0", chosen), asking("safe_v0", chosen, concern_id="J")) == [
-        ("safe_v0", "c", "concern_id", "changed")
-    ]
-    for own in (protected, {"archetypes": {"B": {"weights": {"CR": 1.0}}}}):
-        changed = [("safe_v0", "c", "archetype", "changed")]
-        assert found(asking("safe_v0", own), asking("safe_v0", own, archetype="B")) == changed
+PROTECTED, CHOSEN = {"protect": ("x", "A")}, {"safe_concern": "I"}
+RATED = {"tags": {"g": {"min-pass-rate": 0.5}, "h": {"max-unexpected-failures": 0}}}
+PASSES, RATE = {"max_unexpected_passes": 0}, {"min_synthesis_pass_rate": 0.9}
+STANDARD, SPEC = {"profile": "standard"}, {"profile": "spec"}
+FAILS, LABEL = "wording-fail", {"expected": {"a": None}}
 
 
 @pytest.mark.parametrize(
-    ("limits", "is_limited"),
+    ("base", "head", "less", "more"),
     [
-        ({"min_label_accuracy": {"all": 0.8}}, True),
-        ({"min_label_accuracy": {"a": 0.8, "b": 0.9}}, True),
-        ({"min_label_accuracy": {"b": 0.8}}, False),
-        ({"tags": {"joy": {}, "grief": {"min-label-accuracy": 0.8}}}, True),
-        ({"tags": {"other": {"min-label-accuracy": 0.8}}}, False),
-        ({}, False),
+        (safe(AC=["a", "a"]), safe(AC=["a"]), [("AC", "dropped", ["a"], [])], []),
+        (safe(CR=["b"]), safe(CR=["a", "b"]), [], [("CR", "dropped", ["a"], [])]),
+        (safe(patient_payload="1"), safe(), [("patient_payload", "changed", None, None)], []),
+        (safe(archetype="A"), safe(archetype="B"), [], []),  # no setting names them
+        (safe(PROTECTED), safe(PROTECTED, archetype="B"), [("archetype", "changed", "A", "B")], [("archetype", "changed", "B", "A")]),
+        (safe({"archetypes": {"B": {"weights": {"CR": 1.0}}}}), safe(archetype="B"), [("archetype", "changed", "A", "B")], [("archetype", "changed", "B", "A")]),
+        (safe(concern_id="I"), safe(concern_id="J"), [], []),
+        (safe(CHOSEN), safe(CHOSEN, concern_id="J"), [("concern_id", "changed", None, None)], []),
+        (turns(expected={"a": True}), turns(expected={"a": None}), [("expected.a", "changed", True, None)], [("expected.a", "changed", None, True)]),
+        (turns(context=None), turns(context=0), [("context", "added", None, None)], [("context", "changed", None, None)]),
+        # tags that settings name
+        (turns(None, "x"), turns(None, "y"), [], []),
+        (turns(PROTECTED, "x", "y"), turns(None, "z"), [("tags", "dropped", ["x"], None)], []),
+        (turns(RATED), turns(RATED, "g", "h"), [("tags", "added", None, ["g"])], [("tags", "dropped", ["g", "h"], None)]),
+        (turns(), turns(RATED, "g", "h"), [], [("tags", "dropped", ["g", "h"], None)]),
+        # tags that take a case out of the filter
+        (turns({"tag": ("!slow",)}, "x"), turns({"tag": ("!slow",)}, "x", "slow"), [("tags", "added", None, ["slow"])], []),
+        (turns({"tag": ("x", "z")}, "x"), turns({"tag": ("x", "z")}, "y"), [("tags", "dropped", ["x"], None)], []),
+        (turns({"tag": ("x", "z")}, "x"), turns({"tag": ("x", "z")}, "x", "y"), [], []),
+        (safe({"tag": ("A", "z")}), safe({"tag": ("A", "z")}, archetype="B"), [("archetype", "changed", "A", "B")], []),
+        # labels, of which the base limits how many agree
+        (turns({"min_label_accuracy": {"all": 0.8}}), turns(**LABEL), [("expected.a", "added", None, None)], [("expected.a", "dropped", None, None)]),
+        (turns({"min_label_accuracy": {"a": 0.8, "b": 0.9}}), turns(**LABEL), [("expected.a", "added", None, None)], [("expected.a", "dropped", None, None)]),
+        (turns({"min_label_accuracy": {"b": 0.8}}), turns(**LABEL), [], [("expected.a", "dropped", None, None)]),
+        (turns({"tags": {"g": {"min-label-accuracy": 0.8}}}, "j", "g"), turns(None, "j", "g", **LABEL), [("expected.a", "added", None, None)], [("expected.a", "dropped", None, None)]),
+        (turns({"tags": {"other": {"min-label-accuracy": 0.8}}}, "g"), turns(None, "g", **LABEL), [], [("expected.a", "dropped", None, None)]),
+        (turns(), turns({"min_label_accuracy": {"all": 0.8}}, **LABEL), [], [("expected.a", "dropped", None, None)]),
+        # negative examples: their passes count while either side's settings limit them
+        (turns(None, "negative_example"), turns(), [], [("tags", "added", None, ["negative_example"])]),
+        (turns(PASSES, "y", "pivot-fail", "x"), turns(PASSES), [("tags", "dropped", ["pivot-fail"], None)], [("tags", "added", None, ["pivot-fail"])]),
+        (turns(RATE, "pivot-fail"), turns(), [("tags", "dropped", ["pivot-fail"], None)], [("tags", "added", None, ["pivot-fail"])]),
+        (turns(STANDARD, "exam-fail"), turns(SPEC, "exam-fail", "x"), [("meant to fail", "added", None, ["exam-fail"])], []),
+        (turns(SPEC | PASSES, "exam-fail"), turns(STANDARD | PASSES), [("tags", "dropped", ["exam-fail"], None)], [("tags", "added", None, ["exam-fail"])]),
+        # what turns a harmless tag into an excuse
+        (turns(None, FAILS), turns(None, FAILS, must_not_contain=["zebra"]), [("meant to fail", "added", None, ["wording-fail"])], [("must_not_contain", "dropped", ["zebra"], [])]),
+        (turns(None, FAILS), turns(None, FAILS, must_contain_any="1"), [("meant to fail", "added", None, ["wording-fail"])], [("must_contain_any", "changed", None, None)]),
+        (turns(None, "acme/tone-fail"), turns(None, "acme/tone-fail", checks=["acme/tone", "agency_language"]), [("meant to fail", "added", None, ["acme/tone-fail"])], [("checks", "dropped", ["acme/tone"], [])]),
+        (turns(None, FAILS, "x"), turns({"tags": {"x": {"must_contain": ["sorry"]}}}, FAILS, "x"), [("meant to fail", "added", None, ["wording-fail"])], []),
+        (turns(None, FAILS, "pivot-fail"), turns(None, FAILS, "pivot-fail", must_not_contain=["zebra"]), [], [("must_not_contain", "dropped", ["zebra"], [])]),
     ],
-)
-def test_a_label_is_named_where_a_known_case_gets_it_and_the_base_limits_its_agreement(
-    limits: dict[str, Any], is_limited: bool
-) -> None:
-    added = [("synthesis", "c", "expected.a", "added")] if is_limited else []
-    assert found(turns(limits, "joy", "grief"), turns(limits, "joy", "grief", expected={"a": None})) == added
-    assert found(turns(), turns(limits, expected={"a": True})) == found(turns(), turns(limits))
-
-
-def test_a_tag_whose_rate_the_base_limits_is_named_where_a_known_case_gets_it() -> None:
-    rated = {"tags": {"g": {"min-pass-rate": 0.5}, "h": {"max-unexpected-failures": 0}}}
-    assert found(turns(rated), turns(rated, "g", "h")) == [TAGS_ADDED]
-    assert weakenings(turns(rated), turns(rated, "g", "h"))[0].after == ["g"]
-    assert found(turns(), turns(rated, "g", "h")) == []
-
-
-@pytest.mark.parametrize(("rule", "limit"), [("max_unexpected_passes", 0), ("min_synthesis_pass_rate", 0.9)])
-def test_a_negative_example_may_not_leave_where_their_passes_are_counted(rule: str, limit: float) -> None:
-    counted = {rule: limit}
-    base, head = turns(counted, "pivot-fail"), turns(counted)
-    assert both_ways(base, head) == ([TAGS_LOST], [TAGS_ADDED])
-    # They count while either side's settings have the limit.
-    assert found(base, turns()) == [("setting", rule.replace("_", "-"), "", "looser"), TAGS_LOST]
-    assert found(turns(None, "pivot-fail"), head) == [TAGS_LOST]
-    (lost,), (excused,) = weakenings(turns(counted, "y", "pivot-fail", "x"), head), weakenings(head, base)
-    assert (lost.before, lost.after, excused.before, excused.after) == (["pivot-fail"], None, None, ["pivot-fail"])
-
-
-def test_a_change_of_profile_is_reported_with_the_cases_that_it_excuses() -> None:
-    standard, spec, counted = {"profile": "standard"}, {"profile": "spec"}, {"max_unexpected_passes": 0}
-    changed = ("setting", "profile", "", "changed")
-    for after in (["exam-fail"], ["exam-fail", "x"]):
-        assert found(turns(standard, "exam-fail"), turns(spec, *after)) == [changed, EXCUSED]
-    assert found(turns(spec | counted, "exam-fail"), turns(standard | counted)) == [changed, TAGS_LOST]
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "settings"),
-    [
-        ({"tags": ["wording-fail"]}, {"must_not_contain": ["zebra"]}, {}),
-        ({"tags": ["wording-fail"]}, {"must_contain_any": "1"}, {}),
-        ({"tags": ["acme/tone-fail"]}, {"checks": ["acme/tone", "agency_language"]}, {}),
-        ({"tags": ["wording-fail", "x"]}, {}, {"tags": {"x": {"must_contain": ["sorry"]}}}),
-    ],
-)
-def test_what_turns_a_harmless_tag_into_an_excuse_is_named(before: Any, after: Any, settings: Any) -> None:
-    base, head = asking("synthesis", **before), asking("synthesis", settings, **(before | after))
-    said = [one for one in weakenings(base, head) if one.field == "meant to fail"]
-    assert [(one.id, one.what, one.before, one.after) for one in said] == [("c", "added", None, before["tags"][:1])]
-    assert EXCUSED not in found(head, base)
-    excused: Any = {"tags": [*before["tags"], "pivot-fail"]}  # it was meant to fail before
-    assert found(asking("synthesis", **excused), asking("synthesis", settings, **(after | excused))) == []
+)  # fmt: skip
+def test_less_asked_of_a_case_is_named(base: Terms, head: Terms, less: Any, more: Any) -> None:
+    assert (of_case(base, head), of_case(head, base)) == (less, more)

@@ -2,16 +2,15 @@
 
 import copy
 import json
-import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import BAD, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SafeGate, report, safe_case, turn
 from tests.support.git import commit, git
-from tests.support.weakening import PACK, Against, configure, put, section, weakened
+from tests.support.weakening import PACK, section
 
 GONE = object()
 CONFIG = "safe.config.json"
@@ -144,21 +143,3 @@ def test_a_gate_that_stays_as_it_is_is_no_weaker(safe_gate: SafeGate) -> None:
     ran = safe_gate("run", "--baseline", commit(), "--on-weakened", "fail")
     assert section() == [], ran.log
     assert [rule["passed"] for rule in report()["rules"] if rule["rule"] == "on-weakened"] == [True]
-
-
-def test_a_change_of_which_cases_count_together_is_reported(safe_gate: SafeGate, against: Against) -> None:
-    git("init", "--quiet")
-    turns = [turn(one, x_topic=one, x_other="z") for one in "ab"]
-    put({"synthesis-cases": ["c.jsonl"], "safe-batch": ["b"]}, *turns, cases=[safe_case("s", x_topic=[1])])
-    assert safe_gate("run").code == 0
-    shutil.copy("reports/safe-gate.json", "base.json")  # of a run that put none together
-    run = ("run", "--baseline", "base.json", "--cluster-key")
-    against(commit())
-    assert weakened(safe_gate(*run, "x_topic")) == (0, [])
-    write_cases(Path("c.jsonl"), turns[0], turns[1] | {"x_topic": "a"})
-    write_batch(Path("b.json"), safe_case("s", x_topic=[2]))
-    others = [("safe_v0", "s", "cluster", "changed"), ("synthesis", "b", "cluster", "changed")]
-    for key, found in (("x_topic", others), ("x_other", []), ("", [])):
-        assert weakened(safe_gate(*run, key)) == (0, found)
-    configure({"safe-batch": ["b"], "synthesis-cases": ["c.jsonl"], "cluster-key": "x_topic"})
-    assert weakened(safe_gate("run", "--baseline", "base.json")) == (0, [("setting", "cluster-key", "", "changed")])

@@ -160,27 +160,6 @@ def test_a_rule_against_a_reply_that_may_take_the_place_of_two_others_is_named(
     assert weakened(safe_gate(*gate, short)) == (1, [("rule", "long/one", "", "added")])
 
 
-@pytest.mark.parametrize(
-    ("tag", "tags", "found"),
-    [
-        (["!slow"], ["x", "slow"], [("synthesis", "a", "tags", "added")]),
-        (["x", "z"], ["y"], [("synthesis", "a", "tags", "dropped")]),
-        (["x", "z"], ["x", "y"], []),
-        (["A", "z"], ["x"], [("safe_v0", "s", "archetype", "changed")]),
-    ],
-)
-def test_a_case_that_its_tags_take_out_of_the_filter_is_named(
-    safe_gate: SafeGate, base: str, tag: list[str], tags: list[str], found: Any
-) -> None:
-    config = {"safe-batch": ["b"], "synthesis-cases": ["c.jsonl"], "tag": tag, "allow-missing": ["cases"]}
-    kept = turn("kept", tags=["x", "A", "z"]), safe_case("kept", archetype="z")
-    put(config, turn("a", tags=["x"]), kept[0], cases=[safe_case("s", archetype="A"), kept[1]])
-    base = commit()
-    put(config, turn("a", tags=tags), kept[0], cases=[safe_case("s", archetype="B"), kept[1]])
-    assert weakened(safe_gate("run", "--baseline", base)) == (0, found)
-    assert weakened(safe_gate("run", "--baseline", base, "--on-weakened", "fail"))[0] == bool(found)
-
-
 def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) -> None:
     weaken()
     ran = safe_gate("run", "--baseline", base, *LOST, "--text", "none")
