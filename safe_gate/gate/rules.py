@@ -150,12 +150,12 @@ def _with_known_alone(
     Otherwise a change could hide failures behind new cases that pass.
     """
     new = {evaluator.name: {one.id for one in part.cases.added} for evaluator, part in parts_of(compared)}
-
-    def known(name: str, part: Any) -> Any:
-        """Return a part over the cases that the baseline has too, None if there are no others, or only others."""
-        if part is None or not (new.get(name) and (one := compared[name]) and one.cases.both):
-            return None
-        return EVALUATORS[name].gate.restrict(part, Spool(one for one in part.results if one.id not in new[name]))
+    known: dict[str, Any] = dict.fromkeys(EVALUATORS)  # the parts over the cases of both runs, if there are others too
+    for evaluator, part in parts_of(found.parts):
+        added, shared = new.get(evaluator.name), compared[evaluator.name]
+        if added and shared and shared.cases.both:
+            kept = Spool(result for result in part.results if result.id not in added)
+            known[evaluator.name] = evaluator.gate.restrict(part, kept)
 
     def hidden(one: RuleOutcome, then: str) -> RuleOutcome:
         results = results_of(found.parts[one.evaluator])
@@ -163,10 +163,9 @@ def _with_known_alone(
         words = f"among cases that the baseline has; with {plural(count, 'new case')} {then}"
         return replace(one, detail=f"{one.detail}, {words}")
 
-    narrowed = replace(found, parts={name: known(name, part) for name, part in found.parts.items()})
     alone = {
         (one.rule, one.evaluator, one.group): one
-        for one in _of_cases(narrowed, policy)
+        for one in _of_cases(replace(found, parts=known), policy)
         if not one.passed and isinstance(one.value, float)
     }
     for one in outcomes:

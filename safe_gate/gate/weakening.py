@@ -139,27 +139,34 @@ Path = tuple[str, ...]
 """Which part of a setting: the entry of a list, the keys that lead to a member of a mapping, () for all of it."""
 
 
-def changed_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any, Any]]:
-    """Yield each part of two runs' settings: name, part, and both values; None is no value.
+def _settings(base: Mapping[str, Any], head: Mapping[str, Any]) -> Iterator[Weakening]:
+    """Yield the parts of two runs' settings that ask for less. None is no value.
 
     Where a group has no number of its own, the general one applies. Whether a baseline may be missing counts only if
     both runs name one.
     """
-    is_named = bool(before["baseline"] and after["baseline"])
-    for name, way in WEAKER.items():
-        if way is Way.FEWER_CASES:
-            both = [sorted([one] if one and isinstance(one, str) else one) for one in (before[name], after[name])]
-            yield name, (), both[0], both[1]
-            continue
-        old, new = (dict(_parts(settings[name])) for settings in (before, after))
+    for name, general in WEAKER.items():
+        old, new = (dict(_parts(settings[name], is_one=general is Way.FEWER_CASES)) for settings in (base, head))
         for path in sorted({*old, *new}):
-            if (name, path) == ("allow_missing", ("baseline",)) and not is_named:
+            before, after = old.get(path, _unset(name, path, base)), new.get(path, _unset(name, path, head))
+            way, id_, part = _way(name, path), name.replace("_", "-"), ".".join(path)
+            is_moot = (name, part) == ("allow_missing", "baseline") and not (base["baseline"] and head["baseline"])
+            if is_moot or not _is_weaker(way, before, after):
                 continue
-            yield name, path, old.get(path, _unset(name, path, before)), new.get(path, _unset(name, path, after))
+            if path and (before is True or after is True):
+                yield Weakening("setting", id_, part, What.ADDED if after else What.DROPPED)
+            elif way is Way.ANY_ONCE_SET and not after:
+                yield Weakening("setting", id_, part, What.DROPPED, before, after)
+            else:
+                what = What.CHANGED if way in (Way.ANY, Way.ANY_ONCE_SET) else What.LOOSER
+                yield Weakening("setting", id_, part, what, before, after)
 
 
-def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
-    if isinstance(value, Mapping):
+def _parts(value: Any, *, is_one: bool = False) -> Iterator[tuple[Path, Any]]:
+    """Yield each part of a setting with its value; `is_one` for a filter, which is one part."""
+    if is_one:
+        yield (), sorted([value] if value and isinstance(value, str) else value)
+    elif isinstance(value, Mapping):
         for key, member in value.items():
             yield from (((key, *path), leaf) for path, leaf in _parts(member))
     elif isinstance(value, list | tuple):
@@ -178,20 +185,6 @@ def _unset(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
     if isinstance(settings[name], list | tuple) or name == "recordings":  # lists by the names of files
         return False
     return _OWNERS[name].unset(name, path, settings) if name in _OWNERS else None
-
-
-def _settings(base: Mapping[str, Any], head: Mapping[str, Any]) -> Iterator[Weakening]:
-    for name, path, before, after in changed_parts(base, head):
-        way, id_, part = _way(name, path), name.replace("_", "-"), ".".join(path)
-        if not _is_weaker(way, before, after):
-            continue
-        if path and (before is True or after is True):
-            yield Weakening("setting", id_, part, What.ADDED if after else What.DROPPED)
-        elif way is Way.ANY_ONCE_SET and not after:
-            yield Weakening("setting", id_, part, What.DROPPED, before, after)
-        else:
-            what = What.CHANGED if way in (Way.ANY, Way.ANY_ONCE_SET) else What.LOOSER
-            yield Weakening("setting", id_, part, what, before, after)
 
 
 def _way(name: str, path: Path) -> Way | tuple[str, ...]:
