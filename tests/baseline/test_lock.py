@@ -283,14 +283,14 @@ def test_one_output_that_changed_shows_a_new_recording(safe_gate: SafeGate, lock
         safe_gate("lock")
 
     add(PROMPT)
-    relock(turn("b"))  # no case of the base
+    relock(turn("b"), turn("d"))  # no case of the base
     assert stale(safe_gate, "--baseline", locked, "--allow-missing", "cases") == []
     both = commit_here()
     add(PROMPT, "changed again\n")
-    relock(turn("b", notes="kept"), turn("c"))
+    relock(turn("b", notes="kept"), turn("c"), turn("d"))
     assert stale(safe_gate, "--baseline", both) == UNCHANGED
     assert stale(safe_gate) == []  # without a baseline bytes count
-    relock(turn("b", assistant=f"{GOOD} What else?"), turn("c", tags=["t"]))
+    relock(turn("b", assistant=f"{GOOD} What else?"), turn("c", tags=["t"]), turn("d"))
     assert stale(safe_gate, "--baseline", both) == []
     assert stale(safe_gate, "--baseline", both, "--tag", "t") == []  # the filter leaves out what changed
 
