@@ -192,10 +192,12 @@ def _files_with_base_outputs(base: weakening.Cases, scores: Scores) -> Mapping[s
     """
     found, name_of = dict[str, bool](), cache(spelled)
     for name, cases in scores.case_terms.items():
-        for before, after in weakening.pairs(base.get(name, ()), cases) if name not in scores.left_out else ():
-            if after:
-                file = name_of(after.file)
-                found[file] = found.get(file, True) and after.reply == before.reply
+        if name not in scores.left_out:
+            before = {one.id: one.reply for one in base.get(name, ())}
+            for one in cases:
+                if one.id in before:
+                    file = name_of(one.file)
+                    found[file] = found.get(file, True) and one.reply == before[one.id]
     return found
 
 

@@ -76,18 +76,11 @@ def moves(base: Cases, head: Cases) -> Mapping[str, Set[str]]:
     """Return for each file with outputs of the base those with the outputs of the same cases in the head."""
     found = defaultdict[str, set[str]](set)
     for name, cases in base.items():
-        for before, after in pairs(cases, head.get(name, ())):
-            if after and after.file:
-                found[before.file].add(after.file)
+        files = {one.id: one.file for one in head.get(name, ())}
+        for one in cases:
+            if file := files.get(one.id):
+                found[one.file].add(file)
     return found
-
-
-def pairs(base: Sequence[CaseTerms], head: Sequence[CaseTerms]) -> Iterator[tuple[CaseTerms, CaseTerms | None]]:
-    """Yield the cases of the base, each with the same case of the head, if that has it."""
-    places = {one.id: place for place, one in enumerate(head)}  # they may be too many to hold
-    for one in base:
-        place = places.get(one.id)
-        yield one, None if place is None else head[place]
 
 
 def weakenings(base: Terms, head: Terms) -> list[Weakening]:
@@ -263,10 +256,13 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
     for name, evaluator in EVALUATORS.items():
         compared, found = _Compared(evaluator, *settings, named), list[Weakening]()
         judges = set[tuple[str, str, str]]()
-        for before, after in pairs(base.cases.get(name, ()), head.cases.get(name, ())):
-            if after is None:
+        now = head.cases.get(name, ())
+        places = {one.id: place for place, one in enumerate(now)}  # they may be too many to hold
+        for before in base.cases.get(name, ()):
+            place = places.get(before.id)
+            if place is None:
                 found.append(Weakening(name, before.id, "", What.DROPPED))
-            elif before != after or are_other:
+            elif before != (after := now[place]) or are_other:
                 found += [Weakening(name, before.id, *way) for way in compared.ways(before, after)]
                 both = before.judges.keys() & after.judges.keys()
                 judges |= {(check, before.judges[check], after.judges[check]) for check in both}
