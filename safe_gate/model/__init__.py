@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, fields
-from operator import attrgetter
 from typing import Any, TypeVar, dataclass_transform
 
 T = TypeVar("T")
@@ -14,26 +12,12 @@ T = TypeVar("T")
 def record(kind: type[T]) -> type[T]:
     """Decorate a class of values: a dataclass with slots. mypy refuses an assignment to a field.
 
-    If Python refused it too, a class would take half as long again to make, and a value three times as long to create.
-    The library compiles each method of each class from text, which takes twice as long as to make these.
+    If Python refused it too, a value would take three times as long to create.
     """
-    made: Any = dataclass(slots=True, repr=False, eq=False)(kind)
-    every = fields(made)
-    names = [one.name for one in every]
-    values, compared = _values(names), _values([one.name for one in every if one.compare])
-    if "__repr__" not in vars(kind):
-        made.__repr__ = lambda self: f"{made.__name__}({', '.join(map('{}={!r}'.format, names, values(self)))})"
-    made.__eq__ = lambda self, other: compared(self) == compared(other) if type(other) is made else NotImplemented
-    made.__hash__ = lambda self: hash(compared(self))
-    if all(one.init and not one.kw_only for one in every):
+    made: Any = dataclass(slots=True, unsafe_hash=True)(kind)
+    names = [one.name for one in fields(made)]
+    if not any(one.kw_only for one in fields(made)):
         # Many are pickled for each case: this way is twice as fast as to pickle a mapping of names to values.
-        made.__reduce__ = lambda self: (made, values(self))
+        made.__reduce__ = lambda self: (made, tuple([getattr(self, name) for name in names]))
     found: type[T] = made
     return found
-
-
-def _values(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return what reads some attributes of a value."""
-    if len(names) > 1:
-        return attrgetter(*names)
-    return lambda self: tuple(getattr(self, name) for name in names)
