@@ -25,9 +25,8 @@ Path = tuple[str | int, ...]
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
-_INTEGER = re.compile(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # the start of a value: the rest may not be JSON
+_NUMBER = re.compile(r"(-?[0-9]++)(\.[0-9]++)?([eE][-+]?[0-9]++)?|NaN|-?Infinity")  # what follows may not be JSON
 _BLANKS = " \t\n\r"  # all that JSON knows
-_CONFLICT = ("<" * 7, "=" * 7, ">" * 7, "|" * 7)
 
 
 class JsonError(ValueError):
@@ -69,31 +68,38 @@ def parse(text: str, *, comments: bool = False, any_number: bool = False, most: 
     strict: Any = {} if any_number else {"parse_constant": _refuse, "parse_float": _finite}
     try:
         value = json.loads(text, object_pairs_hook=_unique, **strict)
-    except RecursionError:
-        raise _too_deep(text) from None
     except json.JSONDecodeError as error:
         raise _syntax_error(text, error) from None
-    except _RefusedError as refused:
-        raise JsonError(str(refused), _line_of(text, refused), refused.text_free) from None
-    except ValueError:  # an integer of thousands of digits
-        place = next(token.start() for token in _TOKEN.finditer(text) if _has_too_many_digits(token[0]))
-        raise JsonError("a number has too many digits", text.count("\n", 0, place) + 1) from None
+    except (RecursionError, ValueError):
+        raise _refusal(text, any_number=any_number) from None
     if _is_deep(value):
-        raise _too_deep(text)
+        raise _refusal(text, any_number=any_number)
     return value
 
 
-def _has_too_many_digits(token: str) -> bool:
-    digits = _INTEGER.match(token)
-    try:
-        int(digits[0] if digits else 0)
-    except ValueError:
-        return True
-    return False
+_MISTAKES = tuple(
+    (re.compile(pattern), words)
+    for pattern, words in (
+        (r"<{7}|={7}|>{7}|\|{7}", "there is a marker of a merge conflict (resolve the conflict)"),
+        (r"//|/\*(?s:.*?)\*/", "there is a comment, which only the config file may have (remove it)"),
+        (r",\s*[\]}]", "there is a comma before the closing bracket"),
+        (r"[ \t\n\r]*\Z", "it breaks off"),
+        (r"'", "there is a single quote where JSON needs double quotes"),
+    )
+)
+"""What may stand where the parser stops, and the words for it."""
+
+_ERRORS = {
+    "Unterminated": "it breaks off",
+    "Invalid control": "a string contains a raw line break or control character",
+    "Invalid \\": "a backslash starts no valid JSON escape (write a backslash itself as \\\\)",
+    "Extra data": "there is more text after the value",
+}
+"""Our words for how errors of the parser begin: its own differ between versions of Python."""
 
 
 def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
-    """Describe the error in our own words: the parser's words differ between versions of Python."""
+    """Describe where the parser stopped."""
     position = error.pos
     if not text.strip():
         return JsonError("it is empty", 1)
@@ -101,31 +107,16 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     before = text[:position].rstrip()
     if text[position : position + 1] in ("}", "]") and before.endswith(","):
         position = len(before) - 1
-    rest = text[position:]
-    hidden = ""
-    if rest.startswith(_CONFLICT):
-        what = "there is a marker of a merge conflict (resolve the conflict)"
-    elif rest.startswith("/") and _COMMENT.match(rest):
-        what = "there is a comment, which only the config file may have (remove it)"
-    elif rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
-        what = "there is a comma before the closing bracket"
-    elif not rest.strip(_BLANKS) or error.msg.startswith("Unterminated"):
-        what, position = "it breaks off", min(position, len(text.rstrip(_BLANKS)))  # not on the line after
-    elif error.msg.startswith("Invalid control"):
-        what = "a string contains a raw line break or control character"
-    elif "escape" in error.msg:
-        what = "a backslash starts no valid JSON escape (write a backslash itself as \\\\)"
-    elif error.msg.startswith("Extra data"):
-        is_lines = rest.startswith("{") and before.endswith("}") and "\n" in text[len(before) : position]
-        what = "there is more text after the value" + is_lines * ", as in a file of JSON Lines"
-    elif rest.startswith("'"):
-        what = "there is a single quote where JSON needs double quotes"
-    else:
-        what = f"{json.dumps(rest[:1], ensure_ascii=False)} is not expected here"
-        hidden = "a character is not expected here"
-    line_end = text.rfind("\n", 0, position)
-    column = f", at column {position - line_end}"
-    return BrokenJsonError(what + column, text.count("\n", 0, position) + 1, (hidden or what) + column)
+    told = (words for pattern, words in _MISTAKES if pattern.match(text, position))
+    what = next(told, "") or next((words for start, words in _ERRORS.items() if error.msg.startswith(start)), "")
+    if what == "it breaks off":
+        position = min(position, len(text.rstrip(_BLANKS)))  # not on the line after
+    elif error.msg.startswith("Extra data") and before.endswith("}") and re.match(r"\s*\n\s*\{", text[len(before) :]):
+        what += ", as in a file of JSON Lines"
+    column = f", at column {position - text.rfind(chr(10), 0, position)}"
+    found = what or f"{json.dumps(text[position], ensure_ascii=False)} is not expected here"
+    hidden = what or "a character is not expected here"
+    return BrokenJsonError(found + column, text.count("\n", 0, position) + 1, hidden + column)
 
 
 def value_at(value: Any, *path: str | int) -> Any:
@@ -147,6 +138,13 @@ def places(text: str) -> Iterator[tuple[Path, int]]:
     [((), 1), (('a',), 1), (('a', 0), 2)]
     """
     line, counted = 1, 0
+    for path, _, start in _tokens(text):
+        line, counted = line + text.count("\n", counted, start), start
+        yield path, line
+
+
+def _tokens(text: str) -> Iterator[tuple[Path, str, int]]:
+    """Yield the path, the first token and the start of every value of a JSON text, as far as it parses."""
     path: list[str | int] = []
     expects_key: list[bool] = []  # one for each open object; arrays hold False
     for match in _TOKEN.finditer(text):
@@ -164,8 +162,7 @@ def places(text: str) -> Iterator[tuple[Path, int]]:
         elif expects_key and expects_key[-1]:
             path[-1] = json.loads(token) if "\\" in token else token[1:-1]
         else:
-            line, counted = line + text.count("\n", counted, match.start()), match.start()
-            yield tuple(path), line
+            yield tuple(path), token, match.start()
             if token in "[{":
                 path.append(0 if token == "[" else "")
                 expects_key.append(token == "{")
@@ -195,47 +192,55 @@ def repeated(names: Iterable[str]) -> Iterator[str]:
         seen.add(name)
 
 
-class _RefusedError(Exception):
-    """The parser met something JSON or this project does not allow."""
-
-    def __init__(self, message: str, token: str = "", key: str | None = None, text_free: str = "") -> None:
-        super().__init__(message)
-        self.text_free = text_free
-        self.token = token
-        self.key = key
-
-
 def _refuse(constant: str) -> NoReturn:
-    raise _RefusedError(f"{constant} is not a JSON number", token=constant)
+    raise ValueError(constant)
 
 
 def _finite(digits: str) -> float:
     value = float(digits)
     if math.isinf(value):
-        raise _RefusedError("a number is too large", token=digits)
+        raise ValueError(digits)
     return value
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     result = dict(pairs)
     if len(result) != len(pairs):
-        key = next(repeated(name for name, _ in pairs))
-        words = f"the key {json.dumps(key[:40])} appears twice in one object"
-        raise _RefusedError(words, key=key, text_free="a key appears twice in one object")
+        raise ValueError("a key twice")
     return result
 
 
-def _line_of(text: str, refused: _RefusedError) -> int:
-    if refused.key is None:  # the next token may touch it: the parser has not reached it
-        place = next(token.start() for token in _TOKEN.finditer(text) if token[0].startswith(refused.token))
-        return text.count("\n", 0, place) + 1
+def _refusal(text: str, *, any_number: bool) -> JsonError:
+    """Return the error of the first value that follows the grammar, and that this project does not allow."""
     seen: set[Path] = set()
-    for path, line in places(text):
-        if path[-1:] == (refused.key,):
-            if path in seen:
-                return line
+    for path, token, start in _tokens(text):
+        words, hidden = _fault_of_number(token, any_number=any_number), ""
+        if len(path) >= MAX_DEPTH and token in "[{":
+            words = f"values are nested more than {MAX_DEPTH} deep"
+        elif path in seen:
+            words = f"the key {json.dumps(str(path[-1])[:40])} appears twice in one object"
+            hidden = "a key appears twice in one object"
+        if words:
+            return JsonError(words, text.count("\n", 0, start) + 1, hidden)
+        if path and isinstance(path[-1], str):
             seen.add(path)
-    return 1
+    raise AssertionError("the parser refused a value")
+
+
+def _fault_of_number(token: str, *, any_number: bool) -> str:
+    """Return what is wrong with the number that a token begins with, "" for nothing. The next token may touch it."""
+    number = _NUMBER.match(token)
+    if number is None:
+        return ""
+    if number[1] is None:
+        return "" if any_number else f"{number[0]} is not a JSON number"
+    if number[2] or number[3]:
+        return "a number is too large" if math.isinf(float(number[0])) and not any_number else ""
+    try:
+        int(number[1])
+    except ValueError:
+        return "a number has too many digits"
+    return ""
 
 
 def _is_deep(value: Any) -> bool:
@@ -255,21 +260,6 @@ def _is_deep(value: Any) -> bool:
 
 
 _CONTAINERS = (dict, list)
-
-
-def _too_deep(text: str) -> JsonError:
-    """Return the error of a text that is nested too deep, at the line where it becomes so."""
-    depth, place = 0, 0
-    for match in _TOKEN.finditer(text):
-        if match[0] in "[{":
-            depth += 1
-            if depth > MAX_DEPTH:
-                place = match.start()
-                break
-        elif match[0] in "]}":
-            depth -= 1
-    line = text.count("\n", 0, place) + 1
-    return JsonError(f"values are nested more than {MAX_DEPTH} deep", line)
 
 
 def _named(value: Any) -> Any:
