@@ -13,7 +13,6 @@ from safe_gate.inputs import case_files, recorded
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
-from safe_gate.model.report import InputFile
 from safe_gate.model.results import CaseResult, Judgement, Mark, Side, Untrusted
 from safe_gate.render.untrusted import plain, quote_phrase
 from safe_gate.scoring import measure, sides
@@ -71,18 +70,16 @@ class _Search:
     def named(self, evaluator: Evaluator, side: Snapshot) -> Iterator[Explanation]:
         """Yield an evaluator's cases that ids name, as written or as shown, whatever the filter leaves out."""
         by = case_files.compile_recipe(evaluator.name, side.recipe(evaluator))
-        for case in recorded.read_cases(side.files_of(evaluator), side.settings):
-            if isinstance(case, Problem):
-                self._problems.append(case)
-            elif isinstance(case, InputFile):
-                self._files += [case.path] * (case.kind == evaluator.input.kind)
-            elif not isinstance(case, sides.Other):
-                self._seen.add(case.id)
-                if named := self._ids.keys() & {*case.ids, plain(Untrusted(case.id), len(case.id))}:
-                    self._found |= named
-                    if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
-                        raise CannotJudge(misfit)
-                    yield Explanation.of(evaluator, side.settings, evaluator.score(case, by), case.texts())
+        found = recorded.Found()
+        for case in recorded.read_cases(side.files_of(evaluator), side.settings, found):
+            self._seen.add(case.id)
+            if named := self._ids.keys() & {*case.ids, plain(Untrusted(case.id), len(case.id))}:
+                self._found |= named
+                if evaluator.rule_files and (misfit := evaluator.rule_files.misfit(case, by)):
+                    raise CannotJudge(misfit)
+                yield Explanation.of(evaluator, side.settings, evaluator.score(case, by), case.texts())
+        self._problems += found.problems.kept()
+        self._files += [one.path for one in found.inputs if one.kind == evaluator.input.kind]
 
     def failing(self, evaluator: Evaluator, side: Snapshot) -> Iterator[Explanation]:
         """Yield an evaluator's cases that fail and should not, none if there are problems."""

@@ -18,7 +18,7 @@ from safe_gate.evaluators.synthesis.checks.turn import Rules
 from safe_gate.github import Effects
 from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import compile_recipe
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.results import Table, Untrusted
 from safe_gate.render import console
 from safe_gate.scoring import sides
@@ -106,14 +106,10 @@ def _train(patterns: Sequence[str], side: sides.Snapshot, out: str, effects: Eff
 
 def _cases(patterns: Sequence[str]) -> list[Any]:
     files = case_files.CaseFiles(_SYNTHESIS, Settings().replace(synthesis_cases=tuple(patterns)))
-    cases, problems = list[Any](), Problems()
-    for item in recorded.read_cases(files, sides.scoring_settings(Settings())):
-        if isinstance(item, Problem):
-            problems.add(item)
-        elif not isinstance(item, sides.Other):
-            cases.append(item)
-    if problems:
-        raise CannotJudge(*problems.kept())
+    found = recorded.Found()
+    cases = [*recorded.read_cases(files, sides.scoring_settings(Settings()), found)]
+    if found.problems:
+        raise CannotJudge(*found.problems.kept())
     return cases
 
 

@@ -186,16 +186,13 @@ def _joined(
     # None is named where each is found beside its document: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:
+        found = recorded.Found()
         options = Settings().replace(**{form.setting: tuple(given), form.outputs: tuple(named or configured)})
-        for one in recorded.read_cases(case_files.CaseFiles(evaluator, options), {}):
-            if isinstance(one, Problem):
-                is_unused = (one.code, one.field) == (Code.MISSING_OUTPUT, form.id_key)
-                if named or not (configured and is_unused):
-                    yield one
-            elif not isinstance(one, sides.Other):
-                yield {"case": 1}
-    for found in recorded.check_outputs_alone(form, alone):
-        if isinstance(found, Problem):
-            yield found
-        elif isinstance(found, int):
-            yield {"output": found}
+        yield {"case": sum(1 for _ in recorded.read_cases(case_files.CaseFiles(evaluator, options), {}, found))}
+        for one in found.problems.kept():
+            is_unused = (one.code, one.field) == (Code.MISSING_OUTPUT, form.id_key)
+            if named or not (configured and is_unused):
+                yield one
+    beyond = recorded.Found()
+    yield {"output": recorded.count_outputs(form, alone, beyond)}
+    yield from beyond.problems.kept()

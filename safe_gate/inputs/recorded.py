@@ -1,17 +1,17 @@
 """Shell: recorded cases, validated and yielded one at a time: lines of JSON, rows of Parquet, documents with outputs.
 
-Problems are among them, so a caller can score valid cases and still see every problem. Each case of a document is
-joined with exactly one recorded output.
+What else is found is gathered beside them, so a caller can score valid cases and still see every problem. Each case of
+a document is joined with exactly one recorded output.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
+from dataclasses import dataclass, field
 from io import BytesIO
-from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
@@ -23,7 +23,7 @@ from safe_gate.inputs import case_files, checked, disk, globs
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
 from safe_gate.model.report import InputFile
 from safe_gate.settings import Bounds
 
@@ -41,10 +41,13 @@ class FilePart(NamedTuple):
     bounds: Bounds = disk.BOUNDS
 
 
-class Skipped(NamedTuple):
-    """A file, such as a report of our own, that a glob matches and skips."""
+@dataclass(slots=True)
+class Found:
+    """What is found beside cases: problems, the files that are read, and our own files that a glob skips."""
 
-    path: str
+    problems: Problems = field(default_factory=Problems)
+    inputs: list[InputFile] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
 
 
 PART_LINES = 50
@@ -57,50 +60,33 @@ NO_EXTRA = "install SAFE Gate with the extra `dask`, and run the command instead
 """The advice where dask or pyarrow is missing."""
 
 
-def read_cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
-    """Yield the cases of files, their problems, each file that is read, and our own files that globs skip.
+def read_cases(files: CaseFiles, settings: JsonObject, found: Found) -> Iterator[Case]:
+    """Yield the cases of files, and add to `found` what else is there.
 
     `settings` are by the names of options, `cluster_key` and those the evaluator scores by.
     """
     if files.evaluator.input.cases:
-        yield from _read_documents(files, files.evaluator.input)
-    else:
-        yield from _read_lines(files, settings)
-
-
-def _read_lines(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Problem | InputFile | Skipped]:
+        yield from _read_documents(files, files.evaluator.input, found)
+        return
     seen, evaluator = dict[str, Place](), files.evaluator
-    for item in read_parts(files):
-        if not isinstance(item, FilePart):
-            yield item
-            continue
-        found = list(parse_part(evaluator, item, settings))
+    for part in read_parts(files, found):
+        some = list(parse_part(evaluator, part, settings))
         twins = {
             place: twin
-            for case_id, place in ids_by_line(found)
+            for case_id, place in ids_by_line(some)
             if (twin := check_duplicate(seen, case_id, place, evaluator.input.id_key))
         }
-        yield from twins.values()
-        yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)
+        found.problems.add(*twins.values(), *(one for one in some if isinstance(one, Problem)))
+        yield from (one for one in some if not isinstance(one, Problem) and one.place not in twins)
 
 
-def read_parts(files: CaseFiles, size: int = PART_LINES) -> Iterator[FilePart | Problem | InputFile | Skipped]:
-    """Yield files of cases in parts of lines, and their problems and each file as `read_cases` does.
-
-    The reader of the parts finds problems of lines and duplicate ids.
-    """
+def read_parts(files: CaseFiles, found: Found, size: int = PART_LINES) -> Iterator[FilePart]:
+    """Yield files of cases in parts of lines. The reader of the parts finds problems of lines and duplicate ids."""
     paths, problems, skipped = globs.expand_patterns(files.patterns, root=files.root)
-    yield from problems
+    found.problems.add(*problems)
+    found.skipped += map(disk.display_path, skipped)
     for path in paths:
-        is_empty = True
-        for item in read_file_parts(path, files.evaluator.input.kind, files.options.bounds, size):
-            is_empty = is_empty and isinstance(item, InputFile)
-            yield item
-        if is_empty:
-            expected = "one case a row" if checked.is_columnar(path) else "one JSON object per line"
-            words = f"is empty: no cases; expected {expected}"
-            yield Problem(Place(disk.display_path(path)), words, code=Code.NO_INPUT)
-    yield from (Skipped(disk.display_path(path)) for path in skipped)
+        yield from read_file_parts(path, files.evaluator.input.kind, files.options.bounds, found, size)
 
 
 def parse_part(evaluator: Evaluator, part: FilePart, settings: JsonObject) -> Iterator[Case | Problem]:
@@ -159,74 +145,63 @@ def part_lines(part: FilePart) -> Iterator[tuple[int, bytes]]:
     return checked.numbered_lines(BytesIO(part.data), part.first)
 
 
-def read_file_parts(path: FilePath, kind: str, bounds: Bounds, size: int) -> Iterator[FilePart | Problem | InputFile]:
-    """Yield a file in parts from the first non-blank line, then the file; or why it is not read."""
+def read_file_parts(
+    path: FilePath, kind: str, bounds: Bounds, found: Found, size: int = PART_LINES
+) -> Iterator[FilePart]:
+    """Yield a file in parts, and add it to `found`; or add why it is not read. A line with a problem is blank there."""
     name, digest = disk.display_path(path), hashlib.sha256()
-    is_start = True
-    read = _row_parts if kind in checked.OF_CASES and checked.is_columnar(path) else _line_parts
+    is_of_cases, is_of_rows = kind in checked.OF_CASES, checked.is_columnar(path)
+    number, block, length, is_empty, is_start = 0, list[bytes](), 0, True, True
     try:
         with disk.open_regular(path) as file:
-            for item in read(file, name, digest, bounds, size):
-                if is_start and isinstance(item, FilePart):
-                    if (first := next(part_lines(item), None)) is None:
-                        continue
+            lines = _rows if is_of_cases and is_of_rows else disk.bounded_lines
+            for number, read in enumerate(lines(file, bounds.line, digest), 1):
+                line = read if isinstance(read, bytes) else b""
+                if problem := _line_problem(read, Place(name, number), bounds.line):
+                    found.problems.add(problem)
+                    line, is_empty = b"\n", False
+                elif is_start and (first := next(checked.numbered_lines([line], number), None)):
                     if mistaken := checked.mistaken_file_problem(*first, path, name, kind):
-                        yield mistaken
+                        found.problems.add(mistaken)
                         return
-                    is_start = False
-                yield item
+                    is_empty = is_start = False
+                block.append(line)
+                length += len(line)
+                if len(block) == size or length >= PART_BYTES:
+                    yield FilePart(name, number - len(block) + 1, b"".join(block), bounds)
+                    block, length = [], 0
+        if block:
+            yield FilePart(name, number - len(block) + 1, b"".join(block), bounds)
+        found.inputs.append(InputFile(name, digest.hexdigest(), kind))
+        if is_empty:
+            expected = "one case a row" if is_of_rows else "one JSON object per line"
+            words = f"is empty: no {'cases' if is_of_cases else 'outputs'}; expected {expected}"
+            found.problems.add(Problem(Place(name), words, code=Code.NO_INPUT))
     except OSError as error:
-        yield disk.unreadable_problem(path, error)
+        found.problems.add(disk.unreadable_problem(path, error))
     except addons.scale.parquet.NotReadable as error:
-        yield Problem(Place(name), f"is not a readable Parquet file: {error}", code=Code.UNREADABLE_FILE)
+        words = f"is not a readable Parquet file: {error}"
+        found.problems.add(Problem(Place(name), words, code=Code.UNREADABLE_FILE))
     except ModuleNotFoundError as error:
-        yield Problem(Place(name), f"is Parquet, which needs {error.name}, which is not installed; {NO_EXTRA}")
-    else:
-        yield InputFile(name, digest.hexdigest(), kind)
+        words = f"is Parquet, which needs {error.name}, which is not installed; {NO_EXTRA}"
+        found.problems.add(Problem(Place(name), words))
 
 
-def _line_parts(
-    file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int
-) -> Iterator[FilePart | Problem]:
-    """Yield the lines of a file in parts, and problems of some, which are blank there; add its bytes to a digest."""
-    first, block, length = 1, list[bytes](), 0
-    for number, line in enumerate(disk.bounded_lines(file, bounds.line, digest), 1):
-        if not line:
-            yield Problem(Place(name, number), disk.too_long_message(bounds.line, "bounds.line"))
-        block.append(line or b"\n")
-        length += len(line)
-        if len(block) == size or length >= PART_BYTES:
-            yield FilePart(name, first, b"".join(block), bounds)
-            first += len(block)
-            block, length = [], 0
-    if block:
-        yield FilePart(name, first, b"".join(block), bounds)
-
-
-def _row_parts(
-    file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int
-) -> Iterator[FilePart | Problem]:
-    """Yield the rows of a Parquet file in parts, and problems of some; add its bytes to a digest."""
-    parquet = addons.scale.parquet
+def _rows(file: BinaryIO, most: int, digest: hashlib._Hash) -> Iterator[bytes | Exception]:
+    """Yield the rows of a Parquet file as `disk.bounded_lines` does lines; or why JSON cannot represent one."""
     while data := file.read(PART_BYTES):
         digest.update(data)
     file.seek(0)
-    number, lines, length = 0, list[str](), 0
-    for number, line in enumerate(parquet.read_rows(file), 1):
-        lines.append("")
-        if isinstance(line, parquet.NotReadable):
-            words = "is a row that JSON cannot represent"
-            yield Problem(Place(name, number), f"{words}: {line}", text_free=words)
-        elif len(line) > bounds.line:
-            yield Problem(Place(name, number), disk.too_long_message(bounds.line, "bounds.line"))
-        else:
-            lines[-1] = line
-            length += len(line)
-        if len(lines) == size or length >= PART_BYTES:
-            yield FilePart(name, number - len(lines) + 1, "\n".join(lines).encode(), bounds)
-            lines, length = [], 0
-    if lines:
-        yield FilePart(name, number - len(lines) + 1, "\n".join(lines).encode(), bounds)
+    for row in addons.scale.parquet.read_rows(file):
+        yield row if isinstance(row, Exception) else f"{row}\n".encode() if len(row) <= most else b""
+
+
+def _line_problem(line: bytes | Exception, place: Place, most: int) -> Problem | None:
+    """Return the problem of a line that is too long, or of a row without JSON."""
+    if isinstance(line, Exception):
+        words = "is a row that JSON cannot represent"
+        return Problem(place, f"{words}: {line}", text_free=words)
+    return None if line else Problem(place, disk.too_long_message(most, "bounds.line"))
 
 
 def parse_objects(part: FilePart, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
@@ -261,54 +236,56 @@ class Output(NamedTuple):
     place: Place
 
 
-def _read_documents(files: CaseFiles, form: Input) -> Iterator[Case | Problem | InputFile | Skipped]:
-    """Yield the cases of documents joined with their recorded outputs, problems and files.
+def _read_documents(files: CaseFiles, form: Input, found: Found) -> Iterator[Case]:
+    """Yield the cases of documents joined with their recorded outputs.
 
     Outputs come from the files that options name, if any, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output, and every output must have a case.
     """
     paths, problems, skipped = case_files.find_case_files(files)
-    yield from problems
-    yield from (Skipped(disk.display_path(path)) for path in skipped)
+    found.skipped += map(disk.display_path, skipped)
     outputs, bounds = files.options.value(form.outputs), files.options.bounds
     output_paths, unmatched, _ = globs.expand_patterns(outputs, root=files.root)
-    yield from unmatched
+    found.problems.add(*problems, *unmatched)
     named = dict[str, Output]()
-    is_complete = (yield from _read_outputs(form, bounds, output_paths, named)) and not unmatched
-    found = bool(named)
+    is_complete = _read_outputs(form, bounds, output_paths, named, found) and not unmatched
     seen, stems = dict[str, Place](), dict[str, FilePath]()
-    are_ids_known = True
+    is_searched, are_ids_known = is_complete or bool(named), True
     for path in paths:
         first = stems.setdefault(path.stem, path)
         if first is not path:
             words = f"has the same batch id as {disk.display_path(first)}; rename one: a batch's id is its file's stem"
-            yield Problem(Place(disk.display_path(path)), words)
+            found.problems.add(Problem(Place(disk.display_path(path)), words))
         recorded, searched = named, outputs
         if not outputs:
             beside = case_files.outputs_beside(path)
             recorded, searched = {}, (disk.display_path(beside),)
-            is_complete = yield from _read_outputs(form, bounds, [beside] if disk.exists(beside) else [], recorded)
-            found = bool(recorded)
-        batch = yield from _read_batch(files, form, path)
-        if batch is None or not (found or is_complete):  # further problems would be noise
+            is_complete = _read_outputs(form, bounds, [beside] if disk.exists(beside) else [], recorded, found)
+            is_searched = is_complete or bool(recorded)
+        batch = _read_batch(files, form, path, found)
+        if batch is None or not is_searched:  # further problems would be noise
             are_ids_known = False
             continue
-        yield from _join_outputs(files, form, batch, recorded, seen, searched)
+        for item in _join_outputs(files, form, batch, recorded, seen, searched):
+            if isinstance(item, Problem):
+                found.problems.add(item)
+            else:
+                yield item
         if not all(batch.ids):  # an unused output may belong to a case without an id
             are_ids_known = False
         elif not outputs:
-            yield from _unused_outputs(form.id_key, recorded, f"{batch.name} does not have")
+            found.problems.add(*_unused_outputs(form.id_key, recorded, f"{batch.name} does not have"))
     if outputs and are_ids_known:
-        yield from _unused_outputs(form.id_key, named, "no batch has")
+        found.problems.add(*_unused_outputs(form.id_key, named, "no batch has"))
 
 
-def check_outputs_alone(form: Input, patterns: Sequence[str]) -> Iterator[Problem | InputFile | int]:
-    """Yield the problems of recorded outputs without the documents that they belong to, then their number."""
+def count_outputs(form: Input, patterns: Sequence[str], found: Found) -> int:
+    """Return the number of recorded outputs without the documents that they belong to."""
     paths, problems = globs.expand_on_disk(patterns)
-    yield from problems
-    found = dict[str, Output]()
-    yield from _read_outputs(form, disk.BOUNDS, paths, found)
-    yield len(found)
+    found.problems.add(*problems)
+    held = dict[str, Output]()
+    _read_outputs(form, disk.BOUNDS, paths, held, found)
+    return len(held)
 
 
 class BatchFile(NamedTuple):
@@ -326,14 +303,12 @@ class BatchFile(NamedTuple):
     faulty: Set[int]
 
 
-def _read_batch(
-    files: CaseFiles, form: Input, path: FilePath
-) -> Generator[Problem | InputFile, None, BatchFile | None]:
-    """Yield the file and its problems, and return its batch if it has test cases. One case's fault hides no other."""
+def _read_batch(files: CaseFiles, form: Input, path: FilePath, found: Found) -> BatchFile | None:
+    """Return the batch of a file, None without test cases. One case's fault hides no other."""
     bounds, name = files.options.bounds, disk.display_path(path)
     try:
         data = disk.read_bytes(path, name, bounds.line, "bounds.line")
-        yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
+        found.inputs.append(InputFile(name, hashlib.sha256(data).hexdigest(), form.kind))
         data = data.removeprefix(disk.BOM)
         if checked.is_of_another_format(data):
             raise CannotJudge(checked.bare_list_problem(path, name) or checked.not_of_kind_problem(name, form.kind))
@@ -344,7 +319,7 @@ def _read_batch(
         content = disk.parse_json(text, name)
         checked.refuse_other_kind(content, name, form.kind)
     except CannotJudge as error:
-        yield from error.problems
+        found.problems.add(*error.problems)
         return None
     held = content.get(form.cases) if isinstance(content, dict) else None
     cases = held if isinstance(held, list) else []
@@ -352,14 +327,17 @@ def _read_batch(
     faults = checked.load_schema(form.kind).faults(content)
     if not faults and isinstance(path, Path):  # no change can correct a commit
         faults = tuple(form.faults(content))
-    yield from checked.fault_problems(faults, name, text, {(form.cases, index): one for index, one in enumerate(ids)})
+    found.problems.add(
+        *checked.fault_problems(faults, name, text, {(form.cases, index): one for index, one in enumerate(ids)})
+    )
     if not cases:
         return None
     places = [Place(name, line) for line in item_lines(text, form.cases)]
     faulty = {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
     for index, case in enumerate(cases) if len(data) > bounds.text else ():
         if field := disk.find_long_text(files.evaluator, case, bounds.text):
-            yield Problem(places[index], disk.too_long_message(bounds.text, "bounds.text"), ids[index], field)
+            words = disk.too_long_message(bounds.text, "bounds.text")
+            found.problems.add(Problem(places[index], words, ids[index], field))
             faulty.add(index)
     return BatchFile(path.stem, name, cases, ids, places, content, faulty)
 
@@ -417,35 +395,25 @@ def _unused_outputs(id_key: str, recorded: Mapping[str, Output], nobody: str) ->
 
 
 def _read_outputs(
-    form: Input, bounds: Bounds, paths: Iterable[FilePath], into: dict[str, Output]
-) -> Generator[Problem | InputFile, None, bool]:
-    """Read recorded outputs by their test_id. Yields their problems and files; returns whether all could be read."""
-    are_read = True
-    last = None
+    form: Input, bounds: Bounds, paths: Iterable[FilePath], into: dict[str, Output], found: Found
+) -> bool:
+    """Read recorded outputs by their test_id; return whether all could be read."""
+    before, twins = found.problems.count, 0
     for path in paths:
-        is_empty = True
-        found = read_file_parts(path, form.outputs_kind, bounds, PART_LINES)
-        some = (parse_objects(one, form.outputs_kind) if isinstance(one, FilePart) else [one] for one in found)
-        for item in chain.from_iterable(some):
-            if isinstance(item, InputFile):
-                yield item
-                continue
-            is_empty = False
-            if isinstance(item, Problem):
-                are_read = False
-                yield item
-                test_id, here = item.case_id, Output(None, item.place)
-            else:
-                test_id = item[1][form.id_key]
-                own = {key: one for key, one in item[1].items() if key != form.id_key and not key.startswith("x_")}
-                here = Output(own, item[0])
-            if not test_id or here.place == last:  # a line may have several problems
-                continue
-            last = here.place
-            first = into.setdefault(test_id, here)
-            if first is not here:
-                yield duplicate_problem(here.place, first.place, test_id, form.id_key)
-        if is_empty:
-            words = "is empty: no outputs; expected one JSON object per line"
-            yield Problem(Place(disk.display_path(path)), words, code=Code.NO_INPUT)
-    return are_read
+        last = None
+        for part in read_file_parts(path, form.outputs_kind, bounds, found):
+            for item in parse_objects(part, form.outputs_kind):
+                if isinstance(item, Problem):
+                    found.problems.add(item)
+                    test_id, here = item.case_id, Output(None, item.place)
+                else:
+                    test_id = item[1][form.id_key]
+                    own = {key: one for key, one in item[1].items() if key != form.id_key and not key.startswith("x_")}
+                    here = Output(own, item[0])
+                if not test_id or here.place == last:  # a line may have several problems
+                    continue
+                last = here.place
+                if (first := into.setdefault(test_id, here)) is not here:
+                    found.problems.add(duplicate_problem(here.place, first.place, test_id, form.id_key))
+                    twins += 1
+    return found.problems.count - before == twins

@@ -191,14 +191,17 @@ class Problems:
     """
 
     def __init__(self) -> None:
+        self.count = 0
         self._by_file: dict[str, list[tuple[Problem, Kind]]] = {}
 
-    def add(self, problem: Problem) -> None:
-        """Add a problem."""
-        some = self._by_file.setdefault(problem.place.path, [])
-        some.append((problem, kind_of(problem)))
-        if len(some) >= 2 * MOST_KEPT:
-            some[:] = _first_of(some)
+    def add(self, *problems: Problem) -> None:
+        """Add problems."""
+        self.count += len(problems)
+        for problem in problems:
+            some = self._by_file.setdefault(problem.place.path, [])
+            some.append((problem, kind_of(problem)))
+            if len(some) >= 2 * MOST_KEPT:
+                some[:] = _first_of(some)
 
     def __bool__(self) -> bool:
         return bool(self._by_file)

@@ -20,9 +20,10 @@ from safe_gate.evaluators.registry import BUILT_IN, EVALUATORS
 from safe_gate.gate.stored import withheld, without_texts
 from safe_gate.gate.weakening import Cases, CaseTerms
 from safe_gate.inputs import case_files, recorded
+from safe_gate.inputs.recorded import Found
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems, is_interrupt, reason
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem, is_interrupt, reason
 from safe_gate.model.report import InputFile, Parts
 from safe_gate.model.spool import Batch, Spool
 from safe_gate.scoring import sides, workers
@@ -256,41 +257,31 @@ def measure_part(
         problems = error.problems
     how = how._replace(recipe=recipe, skips_misfits=how.skips_misfits or bool(problems))
     by, scoring = case_files.compile_recipe(evaluator.name, recipe), Scoring(evaluator.name, settings, how)
-    measured, found, seen = Measurement(), Problems(), dict[str, Place]()
+    found, seen = Found(), dict[str, Place]()
+    measured = Measurement(inputs=found.inputs, skipped=found.skipped)
     totals, most_groups = Sum(evaluator.totals((), by)), options.bounds.tags
     mapped: Mapped
     mapped, size = map, recorded.PART_LINES
     if not evaluator.input.cases:
         mapped, size = _choose_mapper(options.scheduler, options.jobs)
 
-    def parts() -> Iterator[tuple[Part, bool]]:
-        for item in read_file_parts(files, size):
-            if isinstance(item, Problem):
-                found.add(item)
-            elif isinstance(item, InputFile):
-                measured.inputs.append(item)
-            elif isinstance(item, recorded.Skipped):
-                measured.skipped.append(item.path)
-            else:
-                yield item, not (problems or found)
-
-    for tally in mapped(partial(tally_part, scoring), parts()):
-        for problem in tally.problems:
-            found.add(problem)
+    parts = ((part, not (problems or found.problems)) for part in read_file_parts(files, found, size))
+    for tally in mapped(partial(tally_part, scoring), parts):
+        found.problems.add(*tally.problems)
         are_few = len(measured.groups) <= most_groups
         measured.add(tally, most_groups)
         totals.add(tally.totals)
         if are_few and len(measured.groups) > most_groups:  # the report would hold them all
             words = f"the cases have more than {most_groups} distinct tags"
             advice = "put values that differ from case to case in a field x_..., or raise bounds.tags"
-            found.add(Problem(Place("bounds.tags"), f"{words}; {advice}"))
+            found.problems.add(Problem(Place("bounds.tags"), f"{words}; {advice}"))
         for case_id, place in tally.ids:
             if twin := recorded.check_duplicate(seen, case_id, place, evaluator.input.id_key):
-                found.add(twin)
+                found.problems.add(twin)
         if tally.results.size:
             workers.report_scored(tally.results.size)
     total = totals.total()
-    problems = (*problems, *found.kept())
+    problems = (*problems, *found.problems.kept())
     if evaluator.rule_files and not how.skips_misfits:
         problems += (*evaluator.rule_files.unserved(total, by),)
     if not (problems or measured.cases):

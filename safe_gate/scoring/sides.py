@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.case import Case, selects
@@ -22,9 +23,10 @@ from safe_gate.inputs import case_files, checked, disk, recorded
 from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.inputs.commit_files import FilePath
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.recorded import Found
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
+from safe_gate.model.problems import CannotJudge, Code, Place, Problem
 from safe_gate.model.report import InputFile, Waiver
 from safe_gate.model.spool import Spool
 from safe_gate.render.untrusted import quote_phrase
@@ -278,25 +280,15 @@ def misnamed_settings(side: Snapshot, evaluators: Iterable[str]) -> Iterator[Pro
 Part = recorded.FilePart | tuple[Case, ...]
 """Some cases: lines that hold them, or cases of documents, which are read already."""
 
-Other = Problem | InputFile | recorded.Skipped
 
-
-def read_file_parts(files: CaseFiles, size: int) -> Iterator[Part | Other]:
-    """Yield an evaluator's cases in parts of about `size`, with problems and files."""
+def read_file_parts(files: CaseFiles, found: Found, size: int) -> Iterator[Part]:
+    """Yield an evaluator's cases in parts of about `size`, and add what else is there to `found`."""
     if not files.evaluator.input.cases:
-        yield from recorded.read_parts(files, size)
+        yield from recorded.read_parts(files, found, size)
         return
-    some: list[Case] = []
-    for item in recorded.read_cases(files, {}):
-        if isinstance(item, Other):
-            yield item
-            continue
-        some.append(item)
-        if len(some) == size:
-            yield tuple(some)
-            some.clear()
-    if some:
-        yield tuple(some)
+    cases = recorded.read_cases(files, {}, found)
+    while some := tuple(islice(cases, size)):
+        yield some
 
 
 def report_skipped(skipped: Sequence[str], setting: str, show: Callable[[str], None]) -> None:
@@ -313,17 +305,11 @@ def read_case_terms(side: Snapshot) -> Cases:
     Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
     problem of the cases.
     """
-    problems, found = Problems(), dict[str, Sequence[CaseTerms]]()
-
-    def terms_of(evaluator: Evaluator) -> Iterator[CaseTerms]:
-        for item in recorded.read_cases(side.files_of(evaluator), side.settings):
-            if isinstance(item, Problem):
-                problems.add(item)
-            elif not isinstance(item, Other):
-                yield CaseTerms.of(item)
-
-    for one in evaluators_in_use(side.options):
-        found[one.name] = Spool(terms_of(one))
-    if problems:
-        raise CannotJudge(*redact_problems(problems.kept(), side.options.text))
-    return found
+    found = Found()
+    terms = {
+        one.name: Spool(map(CaseTerms.of, recorded.read_cases(side.files_of(one), side.settings, found)))
+        for one in evaluators_in_use(side.options)
+    }
+    if found.problems:
+        raise CannotJudge(*redact_problems(found.problems.kept(), side.options.text))
+    return terms

@@ -246,20 +246,17 @@ class Update:
         name, kind, places = disk.display_path(path), self.request.makes.kind, dict[str, Place]()
         if checked.is_columnar(path):
             raise CannotJudge.at(name, "is Parquet; expected a file of JSON lines")
-        for part in recorded.read_file_parts(path, kind, disk.BOUNDS, recorded.PART_LINES):
-            if isinstance(part, Problem):
-                self.problems.add(part)
-            elif isinstance(part, recorded.FilePart):
-                cases = dict[int, JsonObject]()
-                for found in recorded.parse_objects(part, kind):
-                    if isinstance(found, Problem):
-                        self.problems.add(found)
-                    else:
-                        cases[found[0].line] = found[1]
-                for number, data in enumerate(BytesIO(part.data), part.first):
-                    text = data.decode("utf-8", "replace")  # a line that is not UTF-8 is a problem
-                    place = Place(name, number)
-                    yield self._line(text, cases[number], place, places) if number in cases else text
+        for part in recorded.read_file_parts(path, kind, disk.BOUNDS, recorded.Found(self.problems)):
+            cases = dict[int, JsonObject]()
+            for found in recorded.parse_objects(part, kind):
+                if isinstance(found, Problem):
+                    self.problems.add(found)
+                else:
+                    cases[found[0].line] = found[1]
+            for number, data in enumerate(BytesIO(part.data), part.first):
+                text = data.decode("utf-8", "replace")  # a line that is not UTF-8 is a problem
+                place = Place(name, number)
+                yield self._line(text, cases[number], place, places) if number in cases else text
         for one in self.unlike.values() if not (self.is_lenient and self.known) else ():
             self.problems.add(one)
         if self.problems:

@@ -13,7 +13,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate.evaluators.synthesis.case import Case
 from safe_gate.inputs import case_files, recorded
 from safe_gate.model.problems import Problem
 from safe_gate.scoring import sides
@@ -43,8 +42,9 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
     files = case_files.CaseFiles(SYNTHESIS, Settings().replace(synthesis_cases=(path,)))
-    found = recorded.read_cases(files, sides.scoring_settings(Settings()))
-    return [item for item in found if isinstance(item, Case | Problem)]
+    found = recorded.Found()
+    cases = [*recorded.read_cases(files, sides.scoring_settings(Settings()), found)]
+    return [*cases, *found.problems.kept()]
 
 
 def told(path: str) -> list[str]:
