@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.core.figures import ExactSum, fixed, format_distinct, percent, score
+from safe_gate.core.figures import ExactSum, format_distinct, percent, score
 
 finite = st.floats(0, 1)
 
@@ -32,7 +32,3 @@ def test_only_all_is_shown_as_all_and_only_none_as_none(value: float) -> None:
     for shown, all_ in ((percent(value), 100), (percent(value, 1), 100), (score(value), 1)):
         assert "E" not in shown
         assert 0 < float(shown.rstrip("%")) < all_ or value in (0, 1) or min(value, 1 - value) < 1e-9
-
-
-def test_ties_round_away_from_zero() -> None:
-    assert [fixed(value) for value in (0.625, 0.125, 2 / 3, 1.0)] == ["0.63", "0.13", "0.67", "1.00"]

@@ -54,14 +54,6 @@ def test_cores_share_the_work_from_some_500_cases_on(
     assert (ran.code, DIED in ran.err) == (code, code == 3)
 
 
-def test_one_process_and_several_name_the_same_problems(safe_gate: SafeGate) -> None:
-    cases = [turn(f"c{number}") for number in range(3 * recorded.PART_LINES)]
-    write_cases(Path("c.jsonl"), *cases[:120], turn("bad", checks=["x"]), *cases[120:], turn("c0"))
-    alone, shared = (safe_gate("eval", "--cases", "c.jsonl", "--jobs", jobs) for jobs in ("1", "2"))
-    assert alone == shared
-    refused(alone, "c.jsonl:121", "c.jsonl:152")
-
-
 @pytest.mark.parametrize("jobs", ["0", "-1", "1.5", "all", "1000", "\u0662"])
 def test_an_invalid_number_of_jobs_is_refused(safe_gate: SafeGate, jobs: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
@@ -190,18 +182,6 @@ def test_processes_that_cannot_all_be_started_are_an_error_and_none_is_left(
     assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-def test_what_a_function_raises_comes_back() -> None:
-    def broken(item: int) -> int:
-        return 1 // (item - 70)
-
-    with pytest.raises(ZeroDivisionError):
-        list(workers.map_in_order(broken, range(200), 2))
-
-
 def test_a_single_item_starts_no_process() -> None:
     assert set(workers.map_in_order(lambda _: os.getpid(), range(1), 4)) == {os.getpid()}
     assert os.getpid() not in set(workers.map_in_order(lambda _: os.getpid(), range(3), 2))
-
-
-def test_order_is_kept() -> None:
-    assert list(workers.map_in_order(lambda item: -item, iter(range(1_000)), 3)) == [-item for item in range(1_000)]
