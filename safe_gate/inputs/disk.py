@@ -100,14 +100,16 @@ def is_any_of(path: str | Path, others: Iterable[str | Path]) -> bool:
 
     An impossible file name leads nowhere.
     """
-    target = _identity(path)
-    return target is not None and any(_identity(other) == target for other in others)
+    target = identity(Path(path))
+    return target is not None and any(identity(Path(other)) == target for other in others)
 
 
-def _identity(path: str | Path) -> object:
+def identity(path: FilePath) -> object:
     """Return the identity of a file, its real path if it does not exist, None for an impossible name."""
+    if isinstance(path, CommitPath):
+        return path.normal()
     try:
-        found = Path(path).stat()
+        found = path.stat()
         return found.st_dev, found.st_ino
     except OSError:
         return os.path.realpath(path)

@@ -27,6 +27,7 @@ from safe_gate.inputs.disk import (
     children,
     display_path,
     exists,
+    identity,
     is_there,
     location,
     similar_name_hint,
@@ -99,11 +100,7 @@ def _folders(tops: Iterable[FilePath], unread: Unread) -> Iterator[FilePath]:
     seen: set[object] = set()
     while here or behind_links:
         folder = (here or behind_links).popleft()
-        try:
-            found = _identity(folder)
-        except (OSError, ValueError):  # ValueError: a name that no file can have
-            continue
-        if found in seen:
+        if not is_folder(folder) or (found := identity(folder)) in seen:
             continue
         seen.add(found)
         yield folder
@@ -114,14 +111,6 @@ def _folders(tops: Iterable[FilePath], unread: Unread) -> Iterator[FilePath]:
 
 def _is_link(path: FilePath) -> bool:
     return isinstance(path, Path) and os.path.islink(path)  # noqa: PTH114 - `is_symlink` raises
-
-
-def _identity(folder: FilePath) -> object:
-    """Return the identity of a folder, the same for every path to it. Raises OSError or ValueError if there is none."""
-    if isinstance(folder, CommitPath):
-        return folder.normal()
-    found = folder.stat()
-    return found.st_dev, found.st_ino
 
 
 class MatchedFiles(NamedTuple):

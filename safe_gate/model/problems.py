@@ -164,11 +164,7 @@ class CannotJudge(Exception):
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems by their place, then by case and field."""
-    return sorted(problems, key=_order)
-
-
-def _order(problem: Problem) -> tuple[str, int, str, str, str]:
-    return problem.place.path, problem.place.line, problem.case_id, problem.field, problem.message
+    return sorted(problems, key=lambda one: (one.place.path, one.place.line, one.case_id, one.field, one.message))
 
 
 MOST_KEPT = 1_000
@@ -192,23 +188,23 @@ class Problems:
 
     def __init__(self) -> None:
         self.count = 0
-        self._by_file: dict[str, list[tuple[Problem, Kind]]] = {}
+        self._by_file: dict[str, list[Problem]] = {}
 
     def add(self, *problems: Problem) -> None:
         """Add problems."""
         self.count += len(problems)
         for problem in problems:
             some = self._by_file.setdefault(problem.place.path, [])
-            some.append((problem, kind_of(problem)))
+            some.append(problem)
             if len(some) >= 2 * MOST_KEPT:
-                some[:] = _first_of(some)
+                some[:] = first_of(some)
 
     def __bool__(self) -> bool:
         return bool(self._by_file)
 
     def kept(self) -> tuple[Problem, ...]:
         """Return the problems that are kept, in the order of their places within a file."""
-        return tuple(problem for some in self._by_file.values() for problem, _ in _first_of(some))
+        return tuple(problem for some in self._by_file.values() for problem in first_of(some))
 
 
 def first_of(problems: Iterable[Problem]) -> list[Problem]:
@@ -217,23 +213,20 @@ def first_of(problems: Iterable[Problem]) -> list[Problem]:
     The last one of each kind counts for the rest of it too. If there are more kinds than a report keeps problems, the
     very last one counts for the rest of all.
     """
-    return [one for one, _ in _first_of((one, kind_of(one)) for one in problems)]
-
-
-def _first_of(found: Iterable[tuple[Problem, Kind]]) -> list[tuple[Problem, Kind]]:
-    some = sorted(found, key=lambda one: _order(one[0]))
+    some = in_order(problems)
+    kinds = [kind_of(one) for one in some]
     rest: Counter[Kind] = Counter()
     firsts, others = list[int](), list[int]()
-    for place, (one, kind) in enumerate(some):
+    for place, (one, kind) in enumerate(zip(some, kinds, strict=True)):
         (others if kind in rest else firsts).append(place)
         rest[kind] += one.count
     kept = sorted((firsts + others)[:MOST_KEPT])
-    last = {some[place][1]: index for index, place in enumerate(kept)}
+    last = {kinds[place]: index for index, place in enumerate(kept)}
     counts = [1] * len(kept)
-    rest.subtract(some[place][1] for place in kept)
+    rest.subtract(kinds[place] for place in kept)
     for kind, more in rest.items():
         counts[last.get(kind, -1)] += more
-    return [(replace(some[place][0], count=count), some[place][1]) for place, count in zip(kept, counts, strict=True)]
+    return [replace(some[place], count=count) for place, count in zip(kept, counts, strict=True)]
 
 
 def kind_of(problem: Problem) -> Kind:
