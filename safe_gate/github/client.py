@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import requests
-from requests.exceptions import InvalidSchema, InvalidURL, MissingSchema
+from requests import exceptions as errors
 from urllib3.exceptions import HTTPError, LocationValueError, ReadTimeoutError
 
 from safe_gate.github import ApiError, Refusal, within
@@ -51,12 +51,16 @@ class _Answer(NamedTuple):
     data: bytes
 
 
-class _Session(requests.Session):
-    """A session that follows no redirect.
+class Session(requests.Session):
+    """A session that follows no redirect: the secret of one address is not for another.
 
     requests turns a redirected POST into a GET. Even if it does not follow, it reads the whole answer and the next
     address, however long and malformed.
     """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.headers["User-Agent"] = "safe-gate"
 
     def get_redirect_target(self, resp: requests.Response) -> None:
         """Return nothing: an answer leads nowhere by itself."""
@@ -86,9 +90,9 @@ class Client:
         self._clock = clock
         self._waited = 0.0
         self._left = seconds
-        self._session = _Session()
+        self._session = Session()
         self._session.auth = self._add_token  # a `.netrc` in the shared home cannot override it
-        self._session.headers.update({"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "safe-gate"})
+        self._session.headers["X-GitHub-Api-Version"] = "2022-11-28"
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
         """Return the object that answers a request, empty if there is none. Raises ApiError unless it succeeds."""
@@ -121,7 +125,7 @@ class Client:
 
     def _add_token(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
         if not (self._token.isascii() and self._token.isprintable()):
-            raise requests.exceptions.InvalidHeader
+            raise errors.InvalidHeader
         request.headers["Authorization"] = f"Bearer {self._token}"
         return request
 
@@ -163,13 +167,11 @@ class Client:
         started, is_last = self._clock(), self._left <= media.longest
         try:
             return within(min(media.longest, self._left), lambda: self._exchange(method, url, media, body))
-        except (OSError, ValueError, HTTPError) as error:  # OSError: a CA bundle that is not there, too
-            is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # a bad address or certificate
-            is_passing = isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not is_lasting
-            refusal = Refusal.UNCLEAR if is_passing else Refusal.OTHER
+        except NO_ANSWER as error:
+            cause, may_pass = failure(error)
+            refusal = Refusal.UNCLEAR if may_pass else Refusal.OTHER
             if is_last and isinstance(error, TimeoutError):
                 refusal = Refusal.DEADLINE
-            cause = next(words for kinds, words in _CAUSES if isinstance(error, kinds))  # its own may quote the token
             raise self._error(f"{method} {url.removeprefix(self._api_url)}: {cause}", refusal) from None
         finally:
             self._left -= self._clock() - started
@@ -246,25 +248,35 @@ def _origin(url: str) -> tuple[str, str]:
     return parts.scheme, parts.netloc
 
 
+NO_ANSWER = (OSError, ValueError, HTTPError)
+"""What a request raises that gets no whole answer; OSError for a CA bundle that is not there, too."""
+
 # The first kinds that an error is of; the narrower ones come first.
-_CAUSES: tuple[tuple[type[Exception] | tuple[type[Exception], ...], str], ...] = (
+_CAUSES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
     ((TimeoutError, requests.Timeout, ReadTimeoutError), "no answer in time"),
-    (requests.exceptions.InvalidProxyURL, "the proxy's address is invalid: correct HTTPS_PROXY"),
-    (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
+    ((errors.InvalidProxyURL,), "the proxy's address is invalid: correct HTTPS_PROXY"),
+    ((errors.ProxyError,), "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
     (
-        requests.exceptions.SSLError,
+        (errors.SSLError,),
         "the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE",
     ),
     (
-        (InvalidSchema, InvalidURL, MissingSchema, LocationValueError),
-        "the address of the API or of a proxy is neither http nor https: correct GITHUB_API_URL or HTTPS_PROXY",
+        (errors.InvalidSchema, errors.InvalidURL, errors.MissingSchema, LocationValueError),
+        "the address of the API or of a proxy is neither http nor https: correct GITHUB_API_URL, sinks or HTTPS_PROXY",
     ),
-    (requests.exceptions.InvalidHeader, "the token contains an invalid character: correct github-token"),
-    (requests.ConnectionError, "no connection"),
+    ((errors.InvalidHeader,), "the token contains an invalid character: correct github-token"),
+    ((requests.ConnectionError,), "no connection"),
     ((requests.RequestException, HTTPError), "the answer ended early"),
-    (ValueError, "the answer cannot be read"),
-    (OSError, "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
+    ((ValueError,), "the answer cannot be read"),
+    ((OSError,), "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
 )
+
+
+def failure(error: Exception) -> tuple[str, bool]:
+    """Return why no whole answer came, and whether one may come later; its own words may quote a secret."""
+    cause = next(words for kinds, words in _CAUSES if isinstance(error, kinds))
+    is_lasting = isinstance(error, ValueError | errors.SSLError)  # a wrong address or certificate
+    return cause, isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not is_lasting
 
 
 def _json(answer: _Answer) -> Any:

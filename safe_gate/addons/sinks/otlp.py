@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING
 from safe_gate import __version__
 from safe_gate.addons.sinks import SinkError, Timer
 from safe_gate.addons.sinks.events import VERDICT, Event, Run
-from safe_gate.addons.sinks.webhook import Session, failure_reason
+from safe_gate.addons.sinks.webhook import Session
 from safe_gate.core.figures import plural
+from safe_gate.github.client import failure
 from safe_gate.model.codec import JsonObject
 from safe_gate.settings import Sink
 
@@ -49,7 +50,7 @@ def send(events: Iterator[Event], run: Run, sink: Sink, timer: Timer) -> None:
         try:
             result = timer.within(timer.left, lambda batch=batch: exporter.export(batch))  # type: ignore[misc]
         except TimeoutError as error:
-            raise SinkError(f"{failure_reason(error)}; {plural(sent, 'event')} sent before") from None
+            raise SinkError(f"{failure(error)[0]}; {plural(sent, 'event')} sent before") from None
         if result is not LogRecordExportResult.SUCCESS:
             raise SinkError(f"{session.outcome}; {plural(sent, 'event')} sent before")
         if rejected := _rejected_count(session.answer):

@@ -12,68 +12,42 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import requests
-from urllib3.exceptions import HTTPError
 
 from safe_gate.addons.sinks import SinkError, Timer
 from safe_gate.addons.sinks.events import Event, Run, cloud_events
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import line
+from safe_gate.github import client
+from safe_gate.github.client import NO_ANSWER, failure
 from safe_gate.settings import Sink
 
 _LONGEST = 30.0  # seconds from a request to the end of its answer, at most
-_ERRORS = (OSError, ValueError, HTTPError)  # what a request raises that gets no whole answer
 _TIMEOUT = (5, 30)  # seconds to connect, seconds between bytes
 
 
-class Session(requests.Session):
+class Session(client.Session):
     """A session that keeps what became of its last request in `outcome`, and reads only the start of an answer."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.outcome = ""
-        self.answer = b""
-        self.headers["User-Agent"] = "safe-gate"
-
-    def get_redirect_target(self, resp: requests.Response) -> None:
-        """Return nothing: the secret of one address is not for another."""
+    outcome = ""
+    answer = b""
 
     def request(self, method: str | bytes, url: str | bytes, *args: Any, **more: Any) -> requests.Response:
         """Send a request. `answer` holds the part of the answer's body that is read. Raises RequestException."""
-        self.outcome, self.answer = "no answer", b""
-        more |= {"stream": True, "timeout": _TIMEOUT}
+        self.outcome = ""
         try:
-            with super().request(method, url, *args, **more) as answer:
+            with super().request(method, url, *args, **more | {"stream": True, "timeout": _TIMEOUT}) as answer:
                 self.outcome = f"HTTP {answer.status_code}"
                 self.answer = answer.raw.read(1 << 20, decode_content=True)
                 if not (200 <= answer.status_code < 300 or 400 <= answer.status_code < 600):
                     raise requests.exceptions.InvalidURL  # no library takes it for a success, or sends it again
                 return answer
-        except _ERRORS as error:
-            if self.outcome == "no answer":
-                self.outcome = failure_reason(error)
+        except NO_ANSWER as error:
+            self.outcome = self.outcome or failure(error)[0]
             raise
-
-
-_UNTRUSTED = "the server's certificate is not trusted: set the PEM file of its authority in REQUESTS_CA_BUNDLE"
-# By the first kinds that an error is of; the narrower ones come first.
-_CAUSES: Mapping[tuple[type[Exception], ...], str] = {
-    (TimeoutError, requests.Timeout): "no answer in time",
-    (requests.exceptions.ProxyError,): "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY",
-    (requests.exceptions.SSLError,): _UNTRUSTED,
-    (requests.ConnectionError,): "no connection",
-    (requests.exceptions.ChunkedEncodingError, HTTPError): "the answer ended early",
-    (ValueError,): "the address cannot be used",
-    (OSError,): "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE",
-}
-
-
-def failure_reason(error: Exception) -> str:
-    """Return what went wrong, and what to correct where it is a setting."""
-    return next(words for kinds, words in _CAUSES.items() if isinstance(error, kinds))
 
 
 _MOST_EVENTS = 500
@@ -128,11 +102,9 @@ def _post_once(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None
     session = Session()  # one that was abandoned may still be at work
     try:
         answer = timer.within(_LONGEST, lambda: session.post(sink.to, data=body, headers=headers))
-    except _ERRORS as error:
-        words = failure_reason(error) if isinstance(error, TimeoutError) else session.outcome
-        is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # a wrong address or certificate
-        may_pass = isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not is_lasting
-        return words, 0.0 if may_pass else None
+    except NO_ANSWER as error:
+        cause, may_pass = failure(error)
+        return cause if isinstance(error, TimeoutError) else session.outcome, 0.0 if may_pass else None
     if answer.ok:
         return "", None
     if answer.status_code not in {408, 425, 429} and answer.status_code < 500:
