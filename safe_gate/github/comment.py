@@ -21,6 +21,7 @@ from safe_gate.model import record
 
 _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200
+_MOST_LOOKS = 5  # after the first: as many runs may race
 _MARKER = re.compile(
     r"<!-- safe-gate gate=(?P<gate>\S*) head=(?P<head>\S*) run=(?P<id>\d{1,18})\.(?P<attempt>\d{1,18})"
     r" result=(?P<result>\w*) text=(?P<text>\w*)(?P<pull> pull)? -->\n?"
@@ -105,23 +106,30 @@ def post(
 ) -> Posted:
     """Create or update the gate's comment on a pull request.
 
-    `author` is the account of the token. If empty, GitHub is asked; if the token may not ask, it counts as a
-    workflow's own. Raises ApiError if GitHub refuses.
+    GitHub has no conditional writes, and runs may race. So after each write we look again, until nothing is left to
+    write. `author` is the account of the token. If empty, GitHub is asked; if the token may not ask, it counts as a
+    workflow's own. Raises ApiError if GitHub refuses the first write.
     """
     author = author or (_login(api) if may_ask else _ACTIONS_BOT)
     thread = _Thread(api, f"/repos/{repository}/issues", pull_request, draft, author)
     ours = thread.ours()
     try:
-        return thread.put(ours)
+        posted, is_written = thread.put(ours)
     except ApiError as error:
         if error.refusal is not (Refusal.NOT_FOUND if ours else Refusal.UNCLEAR):
             raise
-    # It has been deleted since, or may have been created although no answer came: look before trying once more.
-    found = thread.ours()
-    for comment in found:
-        if not ours and comment.marker._replace(text="") == draft.marker:
-            return thread.keep_oldest(found, comment.id) or Posted("created", comment.url)
-    return thread.put(found)
+        # It has been deleted since, or may have been created although no answer came: look before trying once more.
+        posted, is_written = thread.put(thread.ours())
+        if not ours and posted.status == "unchanged":
+            posted = replace(posted, status="created")
+    with suppress(ApiError):  # the comment is there; the next run does the rest
+        for _ in range(_MOST_LOOKS):
+            if not is_written or not (ours := thread.ours()):
+                break
+            again, is_written = thread.put(ours)
+            if again.status != "unchanged" or again.url != posted.url:
+                posted = again
+    return posted
 
 
 def _login(api: Api) -> str:
@@ -180,66 +188,44 @@ class _Thread(NamedTuple):
                     found.append(_Comment(id_, body, _required(one, "html_url"), marker))
         return found
 
-    def put(self, ours: Sequence[_Comment]) -> Posted:
-        """Update our comment, or create it."""
-        if ours:
-            return self._update(ours)
-        if self.draft.mode == "on-failure" and self.draft.passed:
-            return Posted("skipped-passed")
-        return self._create()
+    def put(self, ours: Sequence[_Comment]) -> tuple[Posted, bool]:
+        """Create our comment or rewrite the oldest one; return whether a text was written, so one must look again.
 
-    def keep_oldest(self, ours: Sequence[_Comment], created: int) -> Posted | None:
-        """Give way to an older comment of the gate, by its id. Return None if the new comment is the oldest.
-
-        Another first run may have created the older one at the same time. It is rewritten before ours is deleted.
+        If its text may stay, its twins are deleted: before, one may be the only one with the newest result. Of those
+        that stand behind another run's, only what this run has created is deleted. The oldest comment always stays.
         """
-        others = [comment for comment in ours if comment.id != created]
-        if not others or created < others[0].id:
-            return None
-        posted = self._update(others)
-        self._delete(created)
-        return posted
+        draft, marker = self.draft, self.draft.marker
+        if not ours:
+            is_due = draft.mode != "on-failure" or not draft.passed
+            return (self._create(), True) if is_due else (Posted("skipped-passed"), False)
+        latest, kept, twins = max(ours, key=lambda comment: comment.marker.run), ours[0], ours[1:]
+        result = Posted("unchanged", kept.url)
+        if marker.run != NO_RUN and (over := [one for one in ours if marker.yields_to(one.marker)]):
+            result = Posted("skipped-outdated", over[-1].url)
+        elif latest.marker.run == marker.run != NO_RUN and latest.marker.result != marker.result:
+            result = Posted("skipped-same-gate", latest.url, _SAME_GATE)  # a gate has one result in a run
+        elif not kept.says(draft) or kept.marker.yields_to(marker):
+            return self._rewrite(kept), True
+        for twin in twins:  # two runs at once may each have found none
+            if result.status == "unchanged" or twin.marker._replace(text="") == marker:
+                with suppress(ApiError):  # the next run deletes it
+                    self.api.call("DELETE", f"{self.issues}/comments/{twin.id}")
+        return result, False
 
     def _create(self) -> Posted:
-        """Create the gate's comment, unless another run has done so by now: then keep theirs, the older one."""
         answer = self._write("POST", f"{self.issues}/{self.pull_request}/comments", self.draft)
-        if isinstance(id_ := answer.get("id"), int):
-            with suppress(ApiError):  # the comment is there; the next run deletes a twin
-                if kept := self.keep_oldest(self.ours(), id_):
-                    return kept
         wrote = value_at(answer, "user", "login") if isinstance(answer.get("user"), dict) else self.author
         lost = f"The next run will not find this comment: {wrote} has written it, not {self.author}"
         lost = f"{lost}; set SAFE_GATE_COMMENT_AUTHOR to {wrote}"
         return Posted("created", _required(answer, "html_url"), "" if wrote == self.author else lost)
 
-    def _update(self, ours: Sequence[_Comment]) -> Posted:
-        """Update the oldest of our comments, then delete its duplicates: one may be the newest if the update fails."""
-        latest, marker = max(ours, key=lambda comment: comment.marker.run), self.draft.marker
-        kept, *twins = ours
-        if marker.run != NO_RUN and (over := [one for one in ours if marker.yields_to(one.marker)]):
-            return Posted("skipped-outdated", over[-1].url)
-        is_of_this_run = latest.marker.run == marker.run != NO_RUN
-        if is_of_this_run and latest.marker.result != marker.result:  # a gate has one result in a run
-            return Posted("skipped-same-gate", latest.url, _SAME_GATE)
-        posted = self._rewrite(kept)
-        for twin in twins:  # two runs at once may each have found none
-            self._delete(twin.id)
-        return posted
-
     def _rewrite(self, kept: _Comment) -> Posted:
-        """Replace a comment's text with that of the draft, unless it says the same."""
-        draft, path, same = self.draft, f"{self.issues}/comments/{kept.id}", kept.says(self.draft)
-        if same and not kept.marker.yields_to(draft.marker):
-            return Posted("unchanged", kept.url)
+        """Replace a comment's text with that of the draft, or its marker alone if it says the same."""
+        draft, same = self.draft, kept.says(self.draft)
         if same:  # otherwise a run between the two could overwrite it
             marker = kept.marker._replace(head=draft.marker.head, run=draft.marker.run, pull=draft.marker.pull)
             draft = replace(draft, marker=marker, bodies=(kept.text(),))
-        answer = self._write("PATCH", path, draft)
-        with suppress(ApiError):  # it was written despite the error
-            body = self.api.call("GET", path).get("body")
-            now = Marker.read(body) if isinstance(body, str) else None
-            if now and now.yields_to(draft.marker):  # an older run had read the comment before, and has overwritten it
-                answer = self._write("PATCH", path, draft)
+        answer = self._write("PATCH", f"{self.issues}/comments/{kept.id}", draft)
         return Posted("unchanged" if same else "updated", _required(answer, "html_url"))
 
     def _write(self, method: str, path: str, draft: Draft) -> Mapping[str, Any]:
@@ -252,10 +238,6 @@ class _Thread(NamedTuple):
                 if error.refusal is not Refusal.INVALID:
                     raise
         return self.api.call(method, path, {"body": draft.marker.above(shortest)})
-
-    def _delete(self, id_: int) -> None:
-        with suppress(ApiError):  # the next run deletes it
-            self.api.call("DELETE", f"{self.issues}/comments/{id_}")
 
 
 _SAME_GATE = (

@@ -140,9 +140,11 @@ def test_at_one_commit_a_pull_requests_run_outranks_those_without_its_base(
     assert gate("pass", **newer, GITHUB_RUN_ID="104").status == "updated"
 
 
-@pytest.mark.parametrize(("theirs", "writes"), [("91", ["PATCH", "PATCH"]), ("93", ["PATCH"])])
+@pytest.mark.parametrize(
+    ("theirs", "status", "writes"), [("91", "updated", ["PATCH", "PATCH"]), ("93", "skipped-outdated", ["PATCH"])]
+)
 def test_an_older_run_at_the_same_moment_is_overwritten(
-    gate: Gate, github: GitHub, monkeypatch: Patch, theirs: str, writes: list[str]
+    gate: Gate, github: GitHub, monkeypatch: Patch, theirs: str, status: str, writes: list[str]
 ) -> None:
     gate("pass", GITHUB_RUN_ID="90")
     body = github.comments[0]["body"].replace(" run=90.1 ", f" run={theirs}.1 ")
@@ -155,7 +157,7 @@ def test_an_older_run_at_the_same_moment_is_overwritten(
         return answer
 
     monkeypatch.setattr(GitHub, "_work", overtaken)
-    assert gate("fail", GITHUB_RUN_ID="92").status == "updated"
+    assert gate("fail", GITHUB_RUN_ID="92").status == status
     assert github.writes == ["POST", *writes]
     assert (" run=92.1 " in github.comments[0]["body"]) is (theirs == "91")
 
