@@ -251,23 +251,22 @@ def _digest(text: str) -> str:
     return hashlib.sha256(text.replace("\r\n", "\n").strip().encode("utf-8", "replace")).hexdigest()[:16]
 
 
-def pull_request_of(api: Api, context: Context) -> int | None:
+def pull_request_of(context: Context, api: Api) -> int | None:
     """Return the number of the pull request of a run, None if there is none. Asks GitHub at most once."""
     if context.subject.pull_request is not None:
         return context.subject.pull_request
-    return min(_open_at_head(api, context), default=None)
+    return min(_open_at_head(context, api), default=None)
 
 
-def confirmed_pull_request(api: Api, context: Context, wanted: int | None) -> int | None:
+def confirmed_pull_request(context: Context, wanted: int | None, api: Api) -> int | None:
     """Return the number of an open pull request whose head is the context's commit by GitHub's own word.
 
     `wanted` chooses among several. None if no open pull request has this head: it has moved on.
     """
-    found = sorted(_open_at_head(api, context))
-    return wanted if wanted in found else next(iter(found), None)
+    return min(_open_at_head(context, api), key=lambda number: (number != wanted, number), default=None)
 
 
-def _open_at_head(api: Api, context: Context) -> Iterator[int]:
+def _open_at_head(context: Context, api: Api) -> Iterator[int]:
     """Yield the open pull requests with the context's head: by owner and branch, else by the commit.
 
     GitHub finds a fork's commit by its branch only. By commit it finds pushes to the repository itself or to a

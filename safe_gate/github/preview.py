@@ -24,6 +24,7 @@ _REASONS = {
     "skipped-no-token": "there is no token",
     "skipped-dry-run": "this is a dry run",
 }
+_NO_EVENTS = {"": "none is set", "skipped-shard": "merge sends them", "skipped-dry-run": "this is a dry run"}
 
 
 def why_no_comment(wanted: Settings, context: Context) -> str:
@@ -48,64 +49,43 @@ def why_no_sink(wanted: Settings) -> str | None:
     return "skipped-dry-run" if wanted.dry_run else None
 
 
-def _sinks(wanted: Settings) -> Words:
-    """Return where events go, without an address: it may be a secret."""
-    skipped, sinks = why_no_sink(wanted), wanted.receivers
-    if skipped is not None:
-        return {"": "no: none is set", "skipped-shard": "no: merge sends them"}.get(skipped, "no: this is a dry run")
-    places = {"otlp": "OTLP", "webhook": "a webhook"}
-    text = "with recorded text" if sinks.with_text else "without recorded text"
-    return Untrusted(f"to {', '.join(places.get(one.kind, one.to) for one in sinks.each)}; {text}")
-
-
 def publishing_facts(wanted: Settings, context: Context) -> Facts:
-    """Return what a run would publish where, and why not where it would not."""
-    dry = "no: this is a dry run" if wanted.dry_run else ""
-    annotations = "only for problems; merge adds the rest" if wanted.shard else "yes"
-    return [
-        ("comment", _comment(wanted, context)),
-        ("annotations", dry or (annotations if context.in_actions else "no: this is not a GitHub Actions job")),
-        ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
-        ("step outputs", _step_outputs(context)),
-        ("reports", Untrusted(f"in {wanted.report_dir}")),
-        ("events", _sinks(wanted)),
-        ("recorded text", "shown" if wanted.text == "full" else "hidden: hashes replace it"),
-    ]
-
-
-def _comment(wanted: Settings, context: Context) -> str:
-    if skipped := why_no_comment(wanted, context):
-        return f"no: {_REASONS[skipped]}"
+    """Return what a run would publish where, and why not where it would not. An address may be a secret."""
+    skipped, unsent, sinks = why_no_comment(wanted, context), why_no_sink(wanted), wanted.receivers
     number = context.subject.pull_request
     subject = "the open pull request with this head, if any" if number is None else f"pull request #{number}"
     refused = "; GitHub will refuse it unless you set your own token" if context.is_read_only else ""
-    return f"{wanted.comment}, on {subject}{refused}"
-
-
-def _step_outputs(context: Context) -> str:
-    return "yes" if context.output_file else "no: GITHUB_OUTPUT is not set"
+    to = ", ".join({"otlp": "OTLP", "webhook": "a webhook"}.get(one.kind, one.to) for one in sinks.each)
+    sent = Untrusted(f"to {to}; {'with' if sinks.with_text else 'without'} recorded text")
+    dry = "no: this is a dry run" if wanted.dry_run else ""
+    annotations = "only for problems; merge adds the rest" if wanted.shard else "yes"
+    return [
+        ("comment", f"no: {_REASONS[skipped]}" if skipped else f"{wanted.comment}, on {subject}{refused}"),
+        ("annotations", dry or (annotations if context.in_actions else "no: this is not a GitHub Actions job")),
+        ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
+        ("step outputs", "yes" if context.output_file else "no: GITHUB_OUTPUT is not set"),
+        ("reports", Untrusted(f"in {wanted.report_dir}")),
+        ("events", sent if unsent is None else f"no: {_NO_EVENTS[unsent]}"),
+        ("recorded text", "shown" if wanted.text == "full" else "hidden: hashes replace it"),
+    ]
 
 
 def github_facts(context: Context, folder: str, *, has_token: bool) -> Facts:
     """Return what a run knows of GitHub from its environment and the event file."""
     given = "read-only (the job's default token)" if context.is_read_only else "given; it needs pull-requests: write"
-    broken = context.broken_event_file
+    broken, number = context.broken_event_file, context.subject.pull_request
+    unnamed = "not in the event; the open pull request with this head" if context.may_have_pull_request else "none"
+    pull_request = (unnamed if number is None else f"#{number}") + ", from a fork" * context.from_fork
     return [
         ("event", Untrusted(context.event) if context.event else "none"),
         *((("event file", Untrusted(f"{broken} cannot be read as a JSON object")),) if broken else ()),
         ("repository", Untrusted(context.repository) if context.repository else "none"),
-        ("pull request", _pull_request(context) + ", from a fork" * context.from_fork),
+        ("pull request", pull_request),
         ("base commit", Untrusted(f"{base}, of the event") if (base := context.subject.base_sha) else "unknown"),
         ("working folder", Untrusted(folder) if folder else "the repository's root, or in no repository"),
         ("API", Untrusted(context.api_url)),
         ("token", given if has_token else "none"),
     ]
-
-
-def _pull_request(context: Context) -> str:
-    if context.subject.pull_request is None:
-        return "not in the event; the open pull request with this head" if context.may_have_pull_request else "none"
-    return f"#{context.subject.pull_request}"
 
 
 def settings_rows(options: Settings) -> list[tuple[Words, ...]]:
@@ -125,8 +105,6 @@ def _value(setting: Setting, value: Any) -> Words:
         return "off" if setting.kind in (int, float) or setting.by_name else ""
     if setting.secret:
         return "(not shown)"
-    if isinstance(value, bool):
-        return "true" if value else "false"
     if isinstance(value, tuple):
         return Untrusted(" ".join(value))
-    return Untrusted(json.dumps(value) if isinstance(value, Mapping) else str(value))
+    return Untrusted(json.dumps(value) if isinstance(value, Mapping | bool) else str(value))

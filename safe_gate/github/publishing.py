@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from urllib.parse import quote
 
@@ -64,12 +65,7 @@ _INSTALLATION = "ghs_"
 
 
 def publish_run(
-    view: ReportView,
-    wanted: Settings,
-    paths: Sequence[str],
-    effects: Effects,
-    *,
-    hands_over: bool = True,
+    view: ReportView, wanted: Settings, paths: Sequence[str], effects: Effects, *, hands_over: bool
 ) -> None:
     """Publish a run. Whatever fails here is a warning: the verdict is already decided.
 
@@ -77,15 +73,16 @@ def publish_run(
     sinks come last. A slow server must not cost the other results if the job is killed.
     """
     report = view.report
-    wanted = _with_base_comment_mode(wanted, report)
+    for one in report.weakened.findings if report.weakened else ():  # which a change must not hide
+        if (one.kind, one.id) == ("setting", "comment") and one.before:
+            wanted = wanted.replace(comment=one.before)
     context, origin = effects.context, effects.context.origin(effects.folder, wanted.gate_id, effects.checkout)
     annotations = annotations_of(view, effects.folder)
     draft, file = None, ""
     if wanted.dry_run:
         _print_dry_run(view, annotations, wanted, origin, effects)
     elif context.in_actions:
-        for one in annotations:
-            effects.out(one.command())
+        _annotate(annotations, effects)
         draft = _draft(view, wanted.comment, context, origin, job=context.job, recorded=view.recorded)
         if hands_over and not wanted.shard:  # `publish` posts it from the report, which holds no reply
             left = _draft(view, wanted.comment, context, origin, job=context.job)
@@ -95,9 +92,7 @@ def publish_run(
     are_written = _write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.why_no_comment(wanted, context))
     if draft:
-        posted = _post(
-            draft, wanted, effects, lambda api: comment.pull_request_of(api, context), "skipped-no-pull-request"
-        )
+        posted = _post(draft, wanted, effects, partial(comment.pull_request_of, context), "skipped-no-pull-request")
         if context.broken_event_file and posted.status == "skipped-no-pull-request":
             why = f"the event file {context.broken_event_file} cannot be read, so no pull request is known"
             _warn(f"The comment was not posted: {why}", effects)
@@ -108,18 +103,10 @@ def publish_run(
         _write_outputs({"sink-status": status}, effects)
 
 
-def _with_base_comment_mode(wanted: Settings, report: Report) -> Settings:
-    """Return what to publish, with the base commit's comment mode: a change must not hide that it weakens the gate."""
-    findings = report.weakened.findings if report.weakened else ()
-    before = next((one.before for one in findings if (one.kind, one.id) == ("setting", "comment")), None)
-    return wanted.replace(comment=before) if before else wanted
-
-
 def _write_hand_over(report: Report, draft: comment.Draft, wanted: Settings, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
     path = Path(wanted.report_dir) / HAND_OVER
-    body = draft.marker.above(draft.bodies[0])
-    left = handover.content_of(report, effects, wanted.gate_id, body)
+    left = handover.content_of(report, effects, wanted.gate_id, draft.marker.above(draft.bodies[0]))
     try:
         disk.write(path, jsontext.pieces(left))
     except CannotJudge as error:
@@ -130,12 +117,13 @@ def _write_hand_over(report: Report, draft: comment.Draft, wanted: Settings, eff
     return disk.display_path(path)
 
 
+def _annotate(annotations: Iterable[Annotation], effects: Effects) -> None:
+    for one in annotations:
+        effects.out(one.command())
+
+
 def _print_dry_run(
-    view: ReportView,
-    annotations: Sequence[Annotation],
-    wanted: Settings,
-    origin: Origin,
-    effects: Effects,
+    view: ReportView, annotations: Sequence[Annotation], wanted: Settings, origin: Origin, effects: Effects
 ) -> None:
     """Print what would be published, in a form in which it does nothing."""
     effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
@@ -151,11 +139,9 @@ def _send(report: Report, wanted: Settings, origin: Origin, effects: Effects) ->
     """Send a report's events to the sinks that are on. Return the status for the step outputs."""
     if (status := preview.why_no_sink(wanted)) is not None:
         return status
-    context = effects.context
-    url = f"{origin.repository}/actions/runs/{context.run.id}/attempts/{context.run.attempt}" if origin.run else ""
-    gate = origin.name
-    source = f"{url or 'safe-gate'}{f'#{quote(gate)}' if gate else ''}"
-    run = addons.sinks.Run(source, gate, origin.repository, url)
+    gate, attempt = origin.name, effects.context.run.attempt
+    url = f"{origin.repository}/actions/runs/{origin.run}/attempts/{attempt}" if origin.run else ""
+    run = addons.sinks.Run((url or "safe-gate") + f"#{quote(gate)}" * bool(gate), gate, origin.repository, url)
     if failures := addons.sinks.deliver(report, run, wanted.receivers):
         _warn(f"Not all events were sent: {'; '.join(failures)}", effects)
     return "failed" if failures else "sent"
@@ -204,13 +190,8 @@ def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
         effects.out("Dry run: step outputs are written; the comment is not.")
         _show(draft.bodies[0], effects)
     are_written = _write_outputs(step_outputs(found.report), effects)
-    posted = _post(
-        draft,
-        wanted,
-        effects,
-        lambda api: comment.confirmed_pull_request(api, context, found.pull_request),
-        "skipped-outdated",
-    )
+    find = partial(comment.confirmed_pull_request, context, found.pull_request)
+    posted = _post(draft, wanted, effects, find, "skipped-outdated")
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
     if posted.status == "skipped-no-token":
         _warn("The comment was not posted: github-token is empty; it needs pull-requests: write", effects)
@@ -262,8 +243,7 @@ def _strangers(found: handover.HandOver, place: Place, context: Context) -> Iter
 def publish_refusal(problems: Sequence[Problem], effects: Effects, *, is_dry: bool) -> None:
     """Publish why a run's comment is not posted, as annotations and step outputs."""
     if effects.context.in_actions and not is_dry:
-        for annotation in refusal_annotations(problems, effects.folder):
-            effects.out(annotation.command())
+        _annotate(refusal_annotations(problems, effects.folder), effects)
     _write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)
 
 

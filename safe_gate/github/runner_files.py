@@ -93,8 +93,11 @@ class Annotation(NamedTuple):
         """
         properties = {"title": self.title, "file": self.file, "line": str(self.line) if self.line else ""}
         escaped = {key: _data(value).replace(":", "%3A").replace(",", "%2C") for key, value in properties.items()}
+        data = self.message.encode("utf-8", "surrogatepass")
+        cut = data[: _MESSAGE_LIMIT - 3].decode("utf-8", "ignore") + "…"
+        message = self.message if len(data) <= _MESSAGE_LIMIT else cut
         given = ",".join(f"{key}={value}" for key, value in escaped.items() if value)
-        return f"::{self.level}{' ' if given else ''}{given}::{_data(_cut(self.message))}"
+        return f"::{self.level}{' ' if given else ''}{given}::{_data(message)}"
 
 
 def annotations_of(view: ReportView, folder: str = "") -> tuple[Annotation, ...]:
@@ -161,11 +164,6 @@ def _at(place: Place, level: str, message: str, title: str, folder: str) -> Anno
     path = place.within(folder)
     found = path and place.line and plain(Untrusted(path), len(path)) == path
     return Annotation(level, message, title, path, place.line) if found else Annotation(level, message, title)
-
-
-def _cut(text: str) -> str:
-    data = text.encode("utf-8", "surrogatepass")
-    return text if len(data) <= _MESSAGE_LIMIT else data[: _MESSAGE_LIMIT - 3].decode("utf-8", "ignore") + "…"
 
 
 def _data(text: str) -> str:

@@ -71,7 +71,7 @@ def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[s
     marker = Marker("evals/gate", HEAD, WorkflowRun(7, 2), "0123456789abcdef")
     context = Context(repository="o/r", subject=Subject(head_sha=HEAD))
     with suppress(ApiError):
-        assert isinstance(comment.pull_request_of(Nonsense(objects), context), int | None)
+        assert isinstance(comment.pull_request_of(context, Nonsense(objects)), int | None)
         assert post(Nonsense(objects), "o/r", 2, Draft(marker, ["long", "short"], "always", passed=True)).status
 
 
