@@ -137,12 +137,6 @@ def test_the_file_that_is_left_behind_names_the_commits(gate: Gate, event: str, 
     assert tuple(file[name] for name in ("event", "pull_request", "head_sha", "base_sha")) == (event, *facts)
 
 
-def test_the_file_that_is_left_behind_has_a_case_a_line_as_the_report_has(gate: Gate) -> None:
-    gate("fail")
-    report, left = (Path(f"reports/safe-gate{kind}.json").read_text("utf-8") for kind in ("", ".comment"))
-    assert next(line for line in report.split("\n") if '{"id": "a"' in line).strip() in left
-
-
 HEAD_OF_BRANCH = {".git/HEAD": "ref: refs/heads/changes\n"}
 # The files below a checkout's folder by which git knows the commit that it is at.
 LAYOUTS = {
@@ -300,12 +294,3 @@ def test_files_of_a_submodule_are_those_of_the_head(
     monkeypatch.chdir(at)
     assert "checked out at" not in safe_gate("run", "--cases", "cases.jsonl" if at == "pr" else "pr/cases.jsonl").log
     assert read_json("reports/safe-gate.json")["provenance"]["commit"] == HEAD
-
-
-@pytest.mark.parametrize("sha", [MERGE, HEAD])
-def test_only_pull_request_target_is_so_strict(safe_gate: SafeGate, in_actions: InActions, sha: str) -> None:
-    check_out("detached", ".", sha)
-    write_cases(Path("cases.jsonl"), turn("a"))
-    for event, code in (("pull_request", 0), ("pull_request_target", 3)):
-        in_actions(event)
-        assert safe_gate("run", "--cases", "cases.jsonl").code == code

@@ -37,23 +37,20 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     assert gate("fail").status == "unchanged"
 
 
-@pytest.mark.parametrize("author", ["octocat", "github-actions", None])
-def test_a_foreign_comment_with_our_marker_is_never_edited(gate: Gate, github: GitHub, author: str | None) -> None:
-    foreign = github.add("", f"{marker()}\n### ✅ SAFE Gate · all is well")
-    foreign["user"] = author and {"login": author}  # the account of a ghost is null
-    before = dict(foreign)
-    assert gate("fail").status == "created"
-    assert github.comments[0] == before
-    assert len(github.comments) == 2
-
-
 @pytest.mark.parametrize(
-    "body", ["### another action's report", f"> {marker()}\n> quoted", f"{marker('evals/other')}\nx", None]
-)
-def test_another_comment_of_the_same_bot_is_left_alone(gate: Gate, github: GitHub, body: str | None) -> None:
-    github.add(BOT, "")["body"] = body
-    assert gate().status == "created"
-    assert github.comments[0]["body"] == body
+    ("author", "body"),
+    [
+        *((one, f"{marker()}\n### ✅ SAFE Gate · all is well") for one in ("octocat", "github-actions", None)),
+        *((BOT, one) for one in ("### another action's report", f"> {marker()}\n> quoted", f"{marker('evals/other')}\nx", None)),
+    ],
+)  # fmt: skip
+def test_a_comment_that_is_not_ours_or_of_another_gate_is_left_alone(
+    gate: Gate, github: GitHub, author: str | None, body: str | None
+) -> None:
+    foreign = github.add("", "") | {"body": body, "user": author and {"login": author}}  # a ghost's account is null
+    github.comments = [foreign]
+    assert gate("fail").status == "created"
+    assert (github.comments[0], len(github.comments)) == (dict(foreign), 2)
 
 
 def test_our_comment_is_found_on_a_later_page(gate: Gate, github: GitHub) -> None:

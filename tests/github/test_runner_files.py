@@ -7,7 +7,6 @@ import pytest
 
 from safe_gate.github.runner_files import append_summary, write_outputs
 from safe_gate.render import SUMMARY_LIMIT
-from tests.support.cases import Patch, SafeGate, turn, write_cases
 from tests.support.github import Gate, GitHub, outputs
 
 
@@ -46,13 +45,6 @@ def test_an_unwritable_file_is_a_warning(
     (warning,) = gate("fail", **{variable: str(tmp_path / place)}).warnings
     assert warning.startswith(f"::warning title=SAFE Gate::Could not write {what}: ")
     assert len(github.comments) == 1
-
-
-def test_elsewhere_a_warning_is_a_sentence(safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path) -> None:
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path))
-    ran = safe_gate("run", "--cases", write_cases(tmp_path / "cases.jsonl", turn("a")))
-    assert ran.code == 0
-    assert ran.err.startswith("safe-gate: warning: Could not write the job summary: ")
 
 
 @pytest.mark.parametrize("earlier", [0, 1, 500_000])

@@ -90,19 +90,19 @@ def test_a_dry_run_and_a_shard_send_nothing_merge_all(safe_gate: SafeGate, monke
     assert (ran.code, status(), len(in_file())) == (1, "sent", 8)
 
 
-def test_a_file_that_holds_something_else_is_not_replaced(safe_gate: SafeGate) -> None:
+def test_a_file_that_holds_something_else_or_cannot_be_written_is_one_warning(gate: Gate, webhook: Receiver) -> None:
     before = Path("c.jsonl").read_bytes()
-    (warning,) = warnings(run(safe_gate, "--sinks", "file:c.jsonl"))
-    assert Path("c.jsonl").read_bytes() == before
-    words = "sink 1 (file): the file exists and does not hold events; name another file"
-    assert warning == f"safe-gate: warning: Not all events were sent: {words}. The verdict does not depend on it."
-
-
-def test_a_file_that_cannot_be_written_is_one_warning(gate: Gate) -> None:
     Path("events").mkdir()
-    step = gate("pass", "--sinks", "file:events")
+    webhook.answers += [(400, {})]
+    step = gate("pass", *to(webhook), "--sinks", "file:c.jsonl", "file:events")
     (warning,) = step.warnings
-    assert "sink 1 (file): events: cannot be written: it is a folder, and a file is needed there" in warning
+    assert Path("c.jsonl").read_bytes() == before
+    for words in (
+        "Not all events were sent: sink 1 (webhook): HTTP 400 (1 try); 0 events sent before; ",
+        "sink 2 (file): the file exists and does not hold events; name another file; ",
+        "sink 3 (file): events: cannot be written: it is a folder, and a file is needed there",
+    ):
+        assert words in warning
     assert step.outputs["sink-status"] == "failed"
 
 

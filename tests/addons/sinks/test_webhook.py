@@ -141,10 +141,3 @@ def test_a_slow_sink_leaves_time_for_another(safe_gate: SafeGate, webhook: Recei
     (warning,) = warnings(ran)
     assert "sink 1 (otlp): no answer in time" in warning
     assert "webhook" not in warning
-
-
-def test_two_sinks_that_fail_are_one_warning(safe_gate: SafeGate, webhook: Receiver) -> None:
-    webhook.answers += [(400, {})]
-    (warning,) = warnings(run(safe_gate, *to(webhook), "--sinks", "file:c.jsonl"))
-    assert "sink 2 (file): the file exists" in warning
-    assert "sink 1 (webhook): HTTP 400" in warning

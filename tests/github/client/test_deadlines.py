@@ -10,7 +10,6 @@ from safe_gate.github import client, comment
 from tests.support.cases import Patch, SafeGate, refused, turn, write_cases
 from tests.support.drips import DRIPS, LONG_ENOUGH, dripping, limits
 from tests.support.github import COMMENTS, REPOSITORY, TOKEN, Answer, Gate, GitHub, InActions, outputs
-from tests.support.workflow_run import workflow_run
 
 
 @pytest.mark.parametrize(("part", "verdict"), [*((part, "fail") for part in DRIPS), ("body", "pass")])
@@ -37,16 +36,6 @@ def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
     assert given == [LONG_ENOUGH]
     words = f"GET /repos/{REPOSITORY}/commits/heads%2Fmain?per_page=1: no answer in time; "
     refused(ran, words, "raise timeouts.fetch")
-
-
-def test_a_late_trusted_run_is_an_error(gate: Gate, safe_gate: SafeGate, in_actions: InActions, tmp_path: Path) -> None:
-    gate("pass", "--comment", "never", GITHUB_RUN_ID="77")
-    with dripping(*DRIPS["headers"]) as url:
-        in_actions("workflow_run", workflow_run(), GITHUB_API_URL=url)
-        ran = safe_gate("publish", "--timeouts", f"publish={LONG_ENOUGH}")
-    assert (ran.code, "raise timeouts.publish" in ran.out) == (3, True)
-    written = outputs((tmp_path / "output").read_text("utf-8"))
-    assert (written["verdict"], written["comment-status"]) == ("pass", "failed")
 
 
 def test_requests_share_one_deadline(gate: Gate, github: GitHub, monkeypatch: Patch) -> None:

@@ -85,18 +85,15 @@ def test_the_file_of_an_earlier_attempt_is_published(untrusted: Untrusted, publi
     assert publish(payload=again).status == "skipped-outdated"
 
 
-def test_the_file_cannot_choose_the_pull_request(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
-    untrusted()
-    edit(lambda file: file.update(pull_request=1))
-    assert publish(payload=workflow_run()).status == "created"
-    assert {path for method, path in github.requests if method == "POST"} == {COMMENTS}
-
-
-def test_the_file_cannot_choose_the_digest(untrusted: Untrusted, publish: Publish, github: GitHub) -> None:
+def test_the_file_cannot_choose_the_pull_request_or_the_digest(
+    untrusted: Untrusted, publish: Publish, github: GitHub
+) -> None:
     untrusted()
     digests = json.loads(FILE.read_text("utf-8"))["report"]["provenance"]["digests"]
     edit(lambda file: file["report"]["provenance"].update(digests=dict.fromkeys(digests, "0" * 64)))
-    publish()
+    edit(lambda file: file.update(pull_request=1))
+    assert publish(payload=workflow_run()).status == "created"
+    assert {path for method, path in github.requests if method == "POST"} == {COMMENTS}
     assert f"digest <code>{digests['all'][:12]}</code>" in github.comments[0]["body"]
 
 

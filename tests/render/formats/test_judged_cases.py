@@ -43,6 +43,7 @@ def test_junit_shows_the_outcome_of_each_check(judged: Any) -> None:
     assert {case: outcomes(judged, case) for case in shown} == shown
     assert [one.partition(":")[0] for one in outcomes(judged, "bad").values()] == ["failure"] * 3
     assert outcomes(judged, "fails")["CR"] == "failure: Correct recall 0.00: Fail"
+    assert outcomes(judged, "gate")["max-no-reply synthesis"].startswith("failure: 1 ")
     assert properties(judged, "calm")["topic_pivot.label"] == "not applicable"
     assert properties(judged, "reviewed").items() >= {"label": "Review", "AH.label": "Review"}.items()
 
@@ -62,11 +63,6 @@ def test_a_review_is_an_error_in_every_format_if_it_breaks_a_rule(
         True,
         levels[1],
     )
-
-
-def test_junit_fails_a_rule_that_is_broken_and_the_case_that_breaks_it(judged: Any) -> None:
-    assert outcomes(judged, "gate")["max-no-reply synthesis"].startswith("failure: 1 ")
-    assert "failure: " in " ".join(outcomes(judged, "silent").values())
 
 
 def test_the_entry_of_a_failing_case_without_a_reply_says_so(safe_gate: SafeGate) -> None:
@@ -108,27 +104,8 @@ def test_a_case_without_a_reply_is_not_shown_as_one_that_passes(safe_gate: SafeG
     for shown in (ran.out, Path("reports/safe-gate.md").read_text("utf-8")):
         for title in ("Pass", "Passed"):
             assert f"{title}: 1 (100%), 1 of them without a reply" in shown
-    page, found = html(Path("reports/safe-gate.html").read_text("utf-8")), read()
+    page = html(Path("reports/safe-gate.html").read_text("utf-8"))
     assert [(one["label"], one["what"]) for one in page.cases] == [("no reply", "no reply")] * 2
-    assert [(row["label"], row["passed"]) for row in found.csv] == [("no reply", "no")] * 2
-    assert [outcomes(found, case)["case"] for case in ("down", "mute")] == ["failure: no reply"] * 2
-
-
-def test_a_case_whose_label_disagrees_is_in_every_format_if_that_breaks_a_rule(safe_gate: SafeGate) -> None:
-    wrong = turn("wrong", expected={"topic_pivot": False})
-    labels = dict.fromkeys(("agency_language", "unverifiable_reassurance"), False)
-    negative = turn("negative", assistant=BAD, tags=["pivot-fail"], expected={**labels, "topic_pivot": True})
-    write_cases(Path("c.jsonl"), turn("before"), wrong, turn("after"), negative)
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-label-accuracy", "1", "--json", *ALL)
-    page, found = html(Path("reports/safe-gate.html").read_text("utf-8")), read()
-    what = "topic pivot: unlike the label"
-    assert [(one["id"], one["what"]) for one in page.cases if one.get("what")] == [("wrong", what), ("negative", what)]
-    assert [one["id"] for one in json.loads(ran.out)["cases"]] == ["wrong", "negative"]
-    assert what in Path("reports/safe-gate.md").read_text("utf-8").partition("Cases to look at")[2]
-    assert [outcomes(found, one)["case"] for one in ("wrong", "negative")] == [f"failure: {what}"] * 2
-    assert [(one["level"], one["message"]["text"]) for one in found.run["results"]] == [
-        ("error", f"{one}: {what}") for one in ("wrong", "negative")
-    ]
 
 
 def test_cases_with_one_and_the_same_reply_are_no_findings(safe_gate: SafeGate) -> None:
@@ -138,48 +115,45 @@ def test_cases_with_one_and_the_same_reply_are_no_findings(safe_gate: SafeGate) 
     assert read().run["results"] == []
 
 
-def test_a_missing_reply_that_breaks_a_rule_is_an_error_in_the_comment_too(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("mute", assistant="", checks=["unverifiable_reassurance"]))
-    for flags, sign in (((), "🔴"), (("--max-no-reply", "1"), "🟡")):
-        safe_gate("run", "--synthesis-cases", "c.jsonl", *flags, *ALL)
-        assert f"| {sign} | <code>mute</code>" in Path("reports/safe-gate.md").read_text("utf-8")
+FOREIGN = turn("x", assistant="Je suis vraiment désolé pour cela.")
+MUTE = turn("x", assistant="", checks=["unverifiable_reassurance"])
+WORDED, NEGATIVE = {"must_contain": ["sorry"]}, {"tags": ["negative_example"]}
+LABELLED = {"expected": {"topic_pivot": False}}
+UNLIKE = "topic pivot: unlike the label"
+# The case, flags, what is wrong with it as a whole, whether that breaks a rule, and the sign in the comment.
+WHOLE = [
+    (MUTE, "", "no reply", True, "🔴"),
+    (MUTE, "--max-no-reply 1", "no reply", False, "🟡"),
+    (MUTE | {"checks": ["agency_language"]}, "", "no reply", True, "🔴"),
+    (MUTE | {"checks": ["agency_language"]}, "--max-no-reply off", "no reply", False, "🔴"),
+    (MUTE | NEGATIVE, "", "no reply", True, "🔴"),
+    (FOREIGN, "--max-not-english 1", "not English", False, "🟡"),
+    (FOREIGN | WORDED, "--max-not-english 0", "fails", True, "🔴"),
+    (FOREIGN | WORDED, "--max-not-english off", "fails", False, "🔴"),
+    (FOREIGN | LABELLED, "--min-label-accuracy 1 --max-not-english 9", f"not English; {UNLIKE}", True, "🟡"),
+    (FOREIGN | NEGATIVE, "--min-synthesis-pass-rate 1 --max-not-english 9", "negative example passes", True, "🟡"),
+    (turn("x") | LABELLED, "--min-label-accuracy 1", UNLIKE, True, "🟡"),
+    (turn("x") | NEGATIVE, "--max-unexpected-passes 0", "negative example passes", True, "🟡"),
+]
 
 
-@pytest.mark.parametrize("doubts", ["0", "off"])
-def test_a_doubt_beside_a_failing_check_fails_if_it_breaks_a_rule(safe_gate: SafeGate, doubts: str) -> None:
-    foreign = turn("foreign", assistant="Je suis vraiment désolé pour cela.", must_contain=["sorry"])
-    write_cases(Path("c.jsonl"), foreign, turn("mute", assistant="", checks=["agency_language"]))
-    flags = ("--max-not-english", doubts, "--max-no-reply", doubts)
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *flags, *ALL).code == 1
-    found, fails = read(), doubts == "0"
-    levels = {one["level"] for one in found.run["results"] if one["ruleId"] == "synthesis/case"}
-    severities = {one["severity"] for one in found.gitlab if one["check_name"] == "synthesis/case"}
-    assert (levels, severities) == (({"error"}, {"critical"}) if fails else ({"note"}, {"minor"}))
-    assert [len(outcomes(found, name)) for name in ("foreign", "mute")] == [4 + fails, 1 + fails]
-    assert [row["evidence"].partition(" ")[0] for row in found.csv] == ["not", "no"]
-
-
-def test_a_doubt_alone_is_no_error_if_the_rule_on_it_holds(safe_gate: SafeGate) -> None:
-    foreign = turn("foreign", assistant="Je suis vraiment désolé pour cela.")
-    write_cases(Path("c.jsonl"), foreign, turn("negative", tags=["negative_example"]), turn("bad", assistant=BAD))
-    flags = ("--max-not-english", "1", "--max-unexpected-passes", "0", "--max-unexpected-failures", "1")
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *flags, *ALL).code == 1
-    levels = {one["message"]["text"].partition(":")[0]: one["level"] for one in read().run["results"]}
-    assert (levels["foreign"], levels["negative"]) == ("note", "error")
-    assert "case" not in outcomes(read(), "foreign")
-
-
-def test_a_doubt_beside_a_wrong_label_or_a_passing_negative_example_counts_for_its_rule(safe_gate: SafeGate) -> None:
-    foreign = turn("foreign", assistant="Je suis vraiment désolé pour cela.", expected={"topic_pivot": False})
-    negative = foreign | {"id": "negative", "tags": ["negative_example"], "expected": {}}
-    write_cases(Path("c.jsonl"), foreign, negative, turn("good"))
-    for rule, name, what in (
-        ("--min-label-accuracy", "foreign", "not English; topic pivot: unlike the label"),
-        ("--min-synthesis-pass-rate", "negative", "negative example passes"),
-    ):
-        assert safe_gate("run", "--synthesis-cases", "c.jsonl", rule, "1", "--max-not-english", "9", *ALL).code == 1
-        assert outcomes(read(), name)["case"] == f"failure: {what}"
-        assert [one["level"] for one in read().run["results"] if name in one["message"]["text"]] == ["error"]
+@pytest.mark.parametrize(("case", "flags", "what", "breaks", "sign"), WHOLE)
+def test_what_is_wrong_with_a_case_as_a_whole_is_the_same_in_every_format(
+    safe_gate: SafeGate, case: dict[str, Any], flags: str, what: str, breaks: bool, sign: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("good"), case)
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *flags.split(), "--json", *ALL)
+    found = read()
+    (level,) = (one["level"] for one in found.run["results"] if one["ruleId"] == "synthesis/case")
+    (severity,) = (one["severity"] for one in found.gitlab if one["check_name"] == "synthesis/case")
+    assert (level, severity) == (("error", "critical") if breaks else ("note", "minor"))
+    assert outcomes(found, "x").get("case") == (f"failure: {what}" if breaks else None)
+    assert [one["id"] for one in json.loads(ran.out)["cases"]] == ["x"]
+    assert f"| {sign} | <code>x</code>" in Path("reports/safe-gate.md").read_text("utf-8")
+    assert (
+        ("no reply: empty" in found.csv[1]["evidence"]) == (found.csv[1]["label"] == "no reply") == (what == "no reply")
+    )
+    assert found.jsonl[1]["to_look_at"]
 
 
 def test_a_case_that_fails_by_todays_rules_alone_is_the_same_news_in_every_format(safe_gate: SafeGate) -> None:
@@ -203,18 +177,6 @@ def test_a_waived_case_that_newly_has_no_reply_fails_as_a_whole(safe_gate: SafeG
         waive({"id": "mute", "check": "agency_language"})
     assert outcomes(read(), "mute")["case"] == "failure: no reply"
     assert outcomes(read(), "mute")["agency_language"].startswith("skipped: waived")
-
-
-def test_a_negative_example_that_passes_without_a_reply_has_no_reply_in_every_format(safe_gate: SafeGate) -> None:
-    feigned = turn("feigned", assistant="", checks=["unverifiable_reassurance"], tags=["negative_example"])
-    write_cases(Path("c.jsonl"), feigned)
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
-    page, found = html(Path("reports/safe-gate.html").read_text("utf-8")), read()
-    texts = [str(page.cases), found.run["results"][0]["message"]["text"], outcomes(found, "feigned")["case"]]
-    for text in (ran.out, Path("reports/safe-gate.md").read_text("utf-8"), *texts):
-        assert "no reply" in text
-        assert "negative example passes" not in text
-    assert (found.csv[0]["label"], found.jsonl[0]["to_look_at"]) == ("no reply", "no reply: empty")
 
 
 def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:

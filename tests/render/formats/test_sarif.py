@@ -117,21 +117,16 @@ def test_a_changed_reply_that_breaks_a_rule_is_an_error_and_not_unchanged(safe_g
     for folder, replies in runs.items():
         cases = (turn(id_, assistant=one, checks=["unverifiable_reassurance"]) for id_, one in replies.items())
         write_cases(Path("c.jsonl"), *cases)
+        signals = ["fever", "rash", "cough"][folder == "new" :]
+        write_batch(Path("b.json"), safe_case("by its score alone", expectations=asking(signals)))
         flags = ("--baseline", "old/safe-gate.json") if folder == "new" else ()
-        safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL, "--report-dir", folder, *flags)
+        safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b", *ALL, "--report-dir", folder, *flags)
     found = {one["locations"][0]["logicalLocations"][0]["name"]: one for one in read("new").run["results"]}
     states = {"mute": "new", "silent": "unchanged", "still down": "updated", "foreign": "updated"}
+    states["by its score alone"] = "updated"
     assert {name: (one["level"], one["baselineState"]) for name, one in found.items()} == {
         name: ("error", state) for name, state in states.items()
     }
-
-
-def test_a_result_whose_score_alone_changed_is_updated(safe_gate: SafeGate) -> None:
-    old, new = ("--report-dir", "old"), ("--baseline", "old/safe-gate.json")
-    for flags, signals in ((old, ["fever", "rash", "cough"]), (new, ["rash", "cough"])):
-        write_batch(Path("b.json"), safe_case("fails", expectations=asking(signals)))
-        safe_gate("run", "--safe-batch", "b", *ALL, *flags)
-    assert {one["baselineState"] for one in read().run["results"]} == {"updated"}
 
 
 def test_sarif_keeps_to_what_github_shows(safe_gate: SafeGate, monkeypatch: Patch) -> None:
