@@ -7,7 +7,7 @@ Publishing decides nothing.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -23,10 +23,10 @@ from safe_gate.inputs.case_files import input_paths, overwritten_reports
 from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
-from safe_gate.model.report import Comparison, InputFile, Origin, Provenance, Report, Tool, Verdict
+from safe_gate.model.report import InputFile, Origin, Provenance, Report, Tool, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import console, formats
-from safe_gate.render.cases import RankedFindings, rank
+from safe_gate.render.cases import rank
 from safe_gate.render.formats import Draw
 from safe_gate.render.untrusted import plain, quote_phrase
 from safe_gate.render.view import ReportView, idle_rules
@@ -203,17 +203,13 @@ _MOST_NAMED = 3
 
 def _tell_programs(view: ReportView, problems: Sequence[Problem], written: Sequence[str], effects: Effects) -> None:
     """Tell programs the verdict, its rules, the first cases to look at, and the reports (docs/json.md)."""
-
-    def found() -> Iterator[tuple[str, RankedFindings]]:
-        return ((part.evaluator.name, rank(part.section.findings, 100)) for part in view.parts)
-
     effects.tell("verdict", view.report.verdict.value)
     effects.tell("rules", lambda: [*map(codec.to_json, view.report.rules)])
     effects.tell(
         "cases",
         lambda: [
             {
-                "evaluator": name,
+                "evaluator": part.evaluator.name,
                 "id": one.case_id.text,
                 "path": one.place.path,
                 "line": one.place.line,
@@ -224,11 +220,11 @@ def _tell_programs(view: ReportView, problems: Sequence[Problem], written: Seque
                 "evidence": [*map(quote_phrase, one.evidence)],
                 "baseline_evidence": [*map(quote_phrase, one.before)],
             }
-            for name, some in found()
-            for one in some.first
+            for part in view.parts
+            for one in rank(part.section.findings, 100).first
         ],
     )
-    effects.tell("case_count", lambda: sum(some.number for _, some in found()))
+    effects.tell("case_count", lambda: sum(len(part.section.findings) for part in view.parts))
     effects.tell("reports", list(written))
     effects.tell("problems", problems)
 
@@ -242,6 +238,8 @@ def _next_command(view: ReportView, options: Settings) -> str:
     findings = (one for part in view.parts for one in part.section.findings if one.breaks)
     ids = [one.case_id.text for one in rank(findings, _MOST_NAMED).first]
     compared, broken = view.report.comparison, {rule.rule for rule in view.report.broken()}
+    guards = comparison.Guards.of(view.report.provenance.policy)
+    of_compare = {"on-weakened", *(one.rule for one in comparison.judge(compared.parts, guards))} if compared else set()
     if not ids:  # then a rule may name cases, of which the baseline's alone are not here; the gate's own name waivers
         blamed = {name for rule in view.report.broken() if rule.evaluator != "gate" for name in rule.names}
         ids = [one.id for part in view.parts for one in results_of(part.part) if one.id in blamed]
@@ -250,7 +248,7 @@ def _next_command(view: ReportView, options: Settings) -> str:
         name, words = "explain", [*dict.fromkeys(ids[:_MOST_NAMED])]
     elif stale:
         name, words = "lock", [*dict.fromkeys(stale)]
-    elif compared and not _rules_of_compare(view.report, compared).isdisjoint(broken):
+    elif compared and of_compare & broken:
         weakened = view.report.weakened if "on-weakened" in broken else None
         base = (weakened and weakened.against) or compared.baseline  # a change may replace its report
         name, words = "compare", [base.commit or base.name, "--verbose"]
@@ -264,11 +262,6 @@ def _next_command(view: ReportView, options: Settings) -> str:
     words = [*flags, "--", *words] if any(one.startswith("-") for one in words if ids or stale) else [*words, *flags]
     command = " ".join(("safe-gate", name, *(shlex.quote(plain(Untrusted(one), _LONGEST)) for one in words)))
     return f"{command} # when it is recorded again" if name == "lock" else command
-
-
-def _rules_of_compare(report: Report, compared: Comparison) -> set[str]:
-    guards = comparison.Guards.of(report.provenance.policy)
-    return {"on-weakened", *(outcome.rule for outcome in comparison.judge(compared.parts, guards))}
 
 
 _LONGEST = 1_000

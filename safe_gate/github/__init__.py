@@ -349,11 +349,6 @@ def _client(api_url: str, access: Access, say: Callable[[str], None]) -> Api:
 _LONGEST = 10_000_000  # characters: the refs of a large repository
 
 
-def root(path: Path) -> Path | None:
-    """Return the nearest folder with a `.git`, from an absolute path upwards, None if there is none. Raises OSError."""
-    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
-
-
 def working_folder(workspace: str) -> str:
     """Return the working folder's path from the root of its repository, "" at the root or where there is none.
 
@@ -362,8 +357,8 @@ def working_folder(workspace: str) -> str:
     """
     try:
         here = Path.cwd()
-        path = here.relative_to(root(here) or Path(workspace or here)).as_posix()
-    except (OSError, ValueError):  # a folder that is gone or may not be searched, one outside the workspace
+        path = here.relative_to(visible_root(here) or Path(workspace or here)).as_posix()
+    except (OSError, ValueError):  # a folder that is gone, one outside the workspace
         return ""
     return "" if path == "." else path
 
@@ -413,9 +408,9 @@ def commit_of(folder: Path) -> str:
 
 
 def visible_root(path: Path) -> Path | None:
-    """Return what `root` does, None also where nobody may look, for nothing is read from there."""
+    """Return the nearest folder with a `.git`, from an absolute path upwards, None if none is seen."""
     with suppress(OSError):
-        return root(path)
+        return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
     return None
 
 

@@ -16,7 +16,6 @@ from safe_gate.model.report import (
     BaselineFacts,
     Change,
     Compared,
-    ComparedCases,
     Comparison,
     JudgeChange,
     MetricChange,
@@ -56,7 +55,13 @@ def kind_of_change(change: Change) -> str:
 def comparison_section(comparison: Comparison, run: Parts) -> Section:
     """Return a comparison as a section; `run` has the evaluators' parts of the run that is compared."""
     parts, counts = [*parts_of(comparison.parts)], headline(comparison)
-    is_unseparated = any(part.cases.unseparated for _, part in parts)
+    cases = [part.cases for _, part in parts]
+    differing = {
+        "Removed": [one.id for some in cases for one in some.removed],
+        "Added": [one.id for some in cases for one in some.added],
+        "Changed expectations": [one for some in cases for one in some.changed_expectations],
+    }
+    is_unseparated = any(one.unseparated for one in cases)
     footer = (_FOOTER, _UNSEPARATED * is_unseparated, *(evaluator.compare.compared_cases for evaluator, _ in parts))
     return Section(
         title=("Compared with ", *describe_baseline(comparison.baseline)),
@@ -68,7 +73,7 @@ def comparison_section(comparison: Comparison, run: Parts) -> Section:
             tuple(_metric_row(evaluator, metric) for evaluator, part in parts for metric in part.metrics),
         ),
         footer=(" ".join(filter(None, footer)),),
-        issues=tuple(_differing_cases([part.cases for _, part in parts])),
+        issues=tuple((f"{title} ({len(ids)})", first_few(ids, len(ids))) for title, ids in differing.items() if ids),
         findings=tuple(_changed_findings(parts, run)),
         notes=tuple(comparison_notes(comparison)),
     )
@@ -181,18 +186,6 @@ def _signed_points(share: float) -> str:
     """Return a difference of two shares in percentage points, with its sign."""
     points = fixed(abs(100 * share), 1)
     return points if float(points) == 0 else f"{'+' if share > 0 else '-'}{points}"
-
-
-def _differing_cases(cases: Sequence[ComparedCases]) -> Iterator[tuple[str, Phrase]]:
-    """Yield the cases that one run lacks or asks something else of, the first few by name."""
-    named = {
-        "Removed": [one.id for some in cases for one in some.removed],
-        "Added": [one.id for some in cases for one in some.added],
-        "Changed expectations": [one for some in cases for one in some.changed_expectations],
-    }
-    for title, ids in named.items():
-        if ids:
-            yield f"{title} ({len(ids)})", first_few(ids, len(ids))
 
 
 def _changed_findings(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterator[Finding]:

@@ -13,7 +13,7 @@ from itertools import groupby
 from safe_gate.core.figures import plural
 from safe_gate.evaluators.registry import results_of
 from safe_gate.model.codec import JsonObject
-from safe_gate.model.problems import Place, Problem, number
+from safe_gate.model.problems import Place, number
 from safe_gate.model.report import NOWHERE, Origin, Report, Verdict, Weakened
 from safe_gate.model.results import (
     HELD,
@@ -136,7 +136,8 @@ def _report_lines(
     report = view.report
     yield from _heading(report, origin)
     if report.problems:
-        yield from _problem_lines(report.problems, rows)
+        table = _first_rows(problems_table(report.problems), rows, number(report.problems), LONGEST_PROBLEM)
+        yield from table if rows else (f"{plural(number(report.problems), 'problem')}: see the JSON report.", "")
     yield from _broken_rule_lines(report, named=bool(rows))
     yield from _weakened_lines(report.weakened, rows, folded=folded)
     if compared := report.comparison:
@@ -171,19 +172,10 @@ def _heading(report: Report, origin: Origin) -> Iterator[str]:
     gate, verdict = f" {markdown(Untrusted(origin.gate))}" if origin.gate else "", report.verdict
     yield from (f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {rules_summary(report)}", "")
     if report.problems:
-        commit = f" on commit {_short_commit(origin.commit)}" if origin.commit else ""
+        commit = f" on commit {markdown(Untrusted(origin.commit[:7]))}" if origin.commit else ""
         yield from _alert("WARNING", [f"No verdict{commit}: {NO_VERDICT}."])
     if words := misplaced_sentence(report, origin):
         yield from _alert("WARNING", [phrase_line(words)])
-
-
-def _problem_lines(problems: Sequence[Problem], rows: int) -> Iterator[str]:
-    if rows:
-        table = problems_table(problems)
-        yield from table_lines(table._replace(rows=table.rows[:rows]), LONGEST_PROBLEM)
-        yield from (*_left_out(number(problems) - rows), "")
-    else:
-        yield from (f"{plural(number(problems), 'problem')}: see the JSON report.", "")
 
 
 def _broken_rule_lines(report: Report, *, named: bool) -> Iterator[str]:
@@ -227,17 +219,16 @@ def _finding_lines(
         shown = " · ".join(f"{phrase_line(phrase)} **{cases}**" for phrase, cases in counts)
         more = f" · … and {others}" if others else ""
         yield from (f"By {noun}: {shown}{more}", "")
-    cells = tuple(
+    cells = [
         (
             "🔻" if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
             _linked(finding.case_id, finding.place, origin),
             finding.what + f"<br>{finding.news}" * bool(finding.news),
             _evidence(finding, (quotes or {}).get((finding.case_id.text, finding.place))),
         )
-        for finding in ranked.first[:rows]
-    )
-    yield from table_lines(Table(("", "Case", "What", "Evidence"), "^<<<", cells))
-    yield from (*_left_out(ranked.number - rows), "")
+        for finding in ranked.first
+    ]
+    yield from _first_rows(Table(("", "Case", "What", "Evidence"), "^<<<", cells), rows, ranked.number)
 
 
 def _evidence(finding: Finding, line: Quote | None) -> str:
@@ -305,7 +296,7 @@ def _footer(report: Report, origin: Origin) -> Iterator[str]:
     proof = f" · digest <code>{digests.all[:12]}</code>" if (digests := report.provenance.digests) else ""
     links = ""
     if origin.repository and origin.commit:
-        links += f" · commit {_link(_short_commit(origin.commit), origin, f'commit/{origin.commit}')}"
+        links += f" · commit {_link(markdown(Untrusted(origin.commit[:7])), origin, f'commit/{origin.commit}')}"
     if origin.repository and origin.run:
         links += f" · {_link(f'run {origin.run} with its artifacts', origin, f'actions/runs/{origin.run}#artifacts')}"
     same = f"{proof} · the same inputs give the same result{links}"
@@ -333,13 +324,13 @@ def _row(cells: Sequence[str]) -> str:
 
 
 def _table(table: Table) -> Iterator[str]:
-    yield from (*table_lines(table), "")
+    return _first_rows(table, len(table.rows))
 
 
-def _first_rows(table: Table, rows: int) -> Iterator[str]:
-    """Yield the first rows of a table, and how many more there are."""
+def _first_rows(table: Table, rows: int, number: int | None = None, longest: int = LONGEST) -> Iterator[str]:
+    """Yield the first rows of a table, and how many more there are: of `number`, or of the table's own."""
     first = table._replace(rows=table.rows[:rows])
-    yield from (*table_lines(first), *_left_out(len(table.rows) - rows), "")
+    yield from (*table_lines(first, longest), *_left_out((number or len(table.rows)) - rows), "")
 
 
 def _left_out(number: int) -> Iterator[str]:
@@ -358,10 +349,6 @@ def _alert(kind: str, lines: Iterable[str]) -> Iterator[str]:
 
 def _link(text: str, origin: Origin, path: str) -> str:
     return f"[{text}]({origin.repository}/{path})"
-
-
-def _short_commit(commit: str) -> str:
-    return markdown(Untrusted(commit[:7]))
 
 
 # --- the line of a reply that decides -------------------------------------------------------------

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from safe_gate.addons.page.markup import page
-from safe_gate.core.evaluator import Evaluator, Figures
+from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import percent, plural
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.registry import EVALUATORS, parts_of, results_of
@@ -75,7 +75,12 @@ class Moment:
             {
                 "version of safe-gate": report.tool.version,
                 "rule packs": provenance.packs_sha256,
-                "judges": {judge for one, part in parts_of(report.parts) for judge in _judges(one, part)},
+                "judges": {  # each by its check
+                    judge
+                    for one, part in parts_of(report.parts)
+                    for result in results_of(part)
+                    for judge in one.compare.outcome(result).judges.items()
+                },
                 **policy,
             },
         )
@@ -84,12 +89,6 @@ class Moment:
         """Return an evaluator's rates that have a name of our own, first that of the cases that end as they should."""
         found = self.figures[name].rates if name in self.figures else ()
         return [rate for rate in found if isinstance(rate.name, str)]
-
-
-def _judges(evaluator: Evaluator, part: Any) -> Iterator[tuple[str, str]]:
-    """Yield the check and the judge of each recorded verdict."""
-    for result in results_of(part):
-        yield from evaluator.compare.outcome(result).judges.items()
 
 
 def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:

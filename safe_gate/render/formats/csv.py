@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Sequence
+from types import SimpleNamespace
 
 from safe_gate.render.cases import ShownCase
 from safe_gate.render.untrusted import name_in_full, quote_phrase, spreadsheet_cell
@@ -12,15 +13,8 @@ from safe_gate.render.view import ReportView
 _LONGEST = 32_000  # Excel takes 32,767 characters
 
 
-class _Echo:
-    """A file whose `write` returns its argument, so that the CSV writer returns each line."""
-
-    def write(self, text: str) -> str:
-        return text
-
-
 def _draw(view: ReportView) -> Iterator[str]:
-    writer = csv.writer(_Echo())
+    writer = csv.writer(SimpleNamespace(write=lambda text: text))  # which returns each line
     measures = [by for one in view.parts for by in one.evaluator.present.measure_names(one.part)]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change", "evidence")
     yield "\ufeff" + writer.writerow(header)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.model.problems import Place, Problem
+from safe_gate.model.problems import Place
 from safe_gate.model.report import Report
 from safe_gate.model.results import Judgement, Severity
 from safe_gate.render.cases import WHOLE_CASE, ShownCase
@@ -37,7 +37,7 @@ def _draw(view: ReportView) -> Iterator[str]:
     facts = [("version", report.tool.version)]
     if words := filter_sentence(report.provenance.policy, report.provenance.left_out):
         facts.append(("filter", quote_phrase(words)))
-    yield _suite("gate", "gate", [*_rule_tests(report), *map(_problem_test, report.problems)], facts)
+    yield _suite("gate", "gate", [*_gate_tests(report)], facts)
     for case in view.cases():
         name, place = name_in_full(case.result.id), case.result.place
         place = replace(place, path=place.within(view.origin.folder) or place.path)
@@ -71,8 +71,8 @@ def _test(test: _Test) -> str:
     return f'{start}>\n<{test.outcome}{kind} message="{xml(test.why)}">{details}</{test.outcome}>\n</testcase>'
 
 
-def _rule_tests(report: Report) -> Iterator[_Test]:
-    """Yield a test for each rule; a recording that is stale for two reasons has two, numbered."""
+def _gate_tests(report: Report) -> Iterator[_Test]:
+    """Yield a test for each rule and problem; a recording that is stale for two reasons has two, numbered."""
     seen = Counter[str]()
     for rule in report.rules:
         name = f"{rule.rule} {rule.evaluator}{f' {name_in_full(rule.group)}' if rule.group else ''}"
@@ -80,14 +80,12 @@ def _rule_tests(report: Report) -> Iterator[_Test]:
         outcome = "skipped" if rule.skipped else "" if rule.passed else "failure"
         words = quote_phrase(rule_message(rule))
         yield _Test("gate.rules", name + f" ({seen[name]})" * (seen[name] > 1), outcome, words, (words,))
-
-
-def _problem_test(problem: Problem) -> _Test:
-    name = _place_line(problem.place) + f" {name_in_full(problem.case_id)}" * bool(problem.case_id)
-    more = f" (and {plural(problem.count - 1, 'more problem')})" if problem.count > 1 else ""
-    field = f"{name_in_full(problem.field)}: " if problem.field else ""
-    words = f"{field}{problem_text(problem.message)}{more}"
-    return _Test("gate.input", name, "error", words, (words,))
+    for one in report.problems:
+        more = f" (and {plural(one.count - 1, 'more problem')})" if one.count > 1 else ""
+        field = f"{name_in_full(one.field)}: " if one.field else ""
+        words = f"{field}{problem_text(one.message)}{more}"
+        name = _place_line(one.place) + f" {name_in_full(one.case_id)}" * bool(one.case_id)
+        yield _Test("gate.input", name, "error", words, (words,))
 
 
 def _case_tests(case: ShownCase, name: str, place: str) -> Iterator[_Test]:
