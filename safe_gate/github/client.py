@@ -177,24 +177,19 @@ class Client:
             self._left -= self._clock() - started
 
     def _exchange(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
+        """Return an answer without our token. Raises OSError if it is too large."""
+        headers, data = {"Accept": media.type}, bytearray()
         # The environment would outrank a session's own `verify`.
-        with self._session.request(
-            method, url, headers={"Accept": media.type}, json=body, timeout=_TIMEOUT, stream=True
-        ) as answer:
-            return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer, media))
-
-    def _read(self, answer: requests.Response, media: _Media) -> bytes:
-        """Return an answer's body without our token. Raises OSError if it is too large."""
-        data = bytearray()
-        while chunk := answer.raw.read1(65_536, decode_content=True):
-            data += chunk
-            if len(data) > media.largest:
-                raise requests.ReadTimeout
+        with self._session.request(method, url, headers=headers, json=body, timeout=_TIMEOUT, stream=True) as answer:
+            while chunk := answer.raw.read1(65_536, decode_content=True):
+                data += chunk
+                if len(data) > media.largest:
+                    raise requests.ReadTimeout
         # Before anybody reads it: text that is cut or quoted later could hide pieces of the token.
         # Short strings are not GitHub tokens. File bytes are never printed.
-        is_file = media is _RAW and answer.ok
-        hides_token = len(self._token) >= _SHORTEST_TOKEN and not is_file
-        return bytes(data.replace(self._token.encode(), b"***") if hides_token else data)
+        if len(self._token) >= _SHORTEST_TOKEN and not (media is _RAW and answer.ok):
+            data = data.replace(self._token.encode(), b"***")
+        return _Answer(answer.status_code, answer.headers, answer.links, bytes(data))
 
     def _error(self, message: str, refusal: Refusal = Refusal.OTHER, retry_after: float = 0) -> ApiError:
         """Return an error that does not quote the token, whatever a server said."""

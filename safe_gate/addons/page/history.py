@@ -154,24 +154,24 @@ def title(moments: Sequence[Moment]) -> str:
 
 def html_page(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
     """Yield the history as a page; `notes` are sentences that a reader must know."""
+    names, changed, when = _evaluator_names(moments), changes(moments), [one.at[5:10] for one in moments]
+    titles = {name: dict.fromkeys(rate.about for one in moments for rate in one.rates(name)) for name in names}
+    charts = {
+        name: [(about, Chart.of([*_lines(moments, name, about)], when, sorted(changed))) for about in titles[name]]
+        for name in names
+    }
     shown = {
         "title": f"SAFE Gate history: {title(moments)}",
         "runs": title(moments),
         "last": VERDICTS[moments[-1].verdict],
         "moments": moments,
         "notes": notes,
-        "changes": changes(moments),
-        "figures": [(EVALUATORS[name].title, _charts(moments, name)) for name in _evaluator_names(moments)],
+        "changes": changed,
+        "figures": [(EVALUATORS[name].title, charts[name]) for name in names],
         "table": runs_table(moments),
         "paths": [Untrusted(one.path) for one in moments],
     }
     return page("history.html", shown)
-
-
-def _charts(moments: Sequence[Moment], name: str) -> Iterator[tuple[str, Chart]]:
-    marks, when = sorted(changes(moments)), [one.at[5:10] for one in moments]
-    for about in dict.fromkeys(rate.about for one in moments for rate in one.rates(name)):
-        yield about, Chart.of(list(_lines(moments, name, about)), when, marks)
 
 
 def _lines(moments: Sequence[Moment], name: str, about: str) -> Iterator[Line]:

@@ -6,7 +6,7 @@ are written and the rest are counted. A result must have a place in a file, so b
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from itertools import count
 from typing import Any
@@ -16,19 +16,12 @@ from safe_gate.core.jsontext import digest, line
 from safe_gate.evaluators.registry import parts_of
 from safe_gate.model.problems import Place
 from safe_gate.model.report import Verdict
-from safe_gate.model.results import Explanation, Judgement, Severity
-from safe_gate.render.cases import WHOLE_CASE, ShownCase, ShownPart
+from safe_gate.model.results import Explanation, Severity
+from safe_gate.render.cases import WHOLE_CASE, ShownPart
 from safe_gate.render.comparison import FAILS_BY_RULES, NEW_CASE, NEWLY_FAILING
 from safe_gate.render.console import problem_line
 from safe_gate.render.formats import gate_of, judgement_message
-from safe_gate.render.untrusted import (
-    LONGEST_REASON,
-    address,
-    name_in_full,
-    phrase_line,
-    quote_phrase,
-    sarif,
-)
+from safe_gate.render.untrusted import LONGEST_REASON, address, name_in_full, phrase_line, quote_phrase, sarif
 from safe_gate.render.view import ReportView, filter_sentence, rule_message, waiver_phrase
 
 _MOST = 5_000
@@ -88,16 +81,12 @@ def _rules(parts: Sequence[ShownPart]) -> list[dict[str, Any]]:
 # --- results ------------------------------------------------------------------------------------
 
 
-_Ranked = tuple[tuple[bool, ...], int, str]
-"""A result as JSON, after its sort keys: its rank and its place in the report."""
-
-
-def _first_results(results: Iterator[_Ranked]) -> tuple[list[str], int]:
+def _first_results(results: Iterator[tuple[Sequence[bool], str]]) -> tuple[list[str], int]:
     """Return the first results by rank, as many as the format allows, and the number of those left out."""
     number = count()
     texts: list[str] = []
     size = 0
-    for (_, _, text), _ in nsmallest(_MOST, zip(results, number, strict=False)):
+    for _, _, text in nsmallest(_MOST, ((rank, next(number), text) for rank, text in results)):
         size += len(text)
         if size > _MOST_BYTES:
             break
@@ -105,24 +94,36 @@ def _first_results(results: Iterator[_Ranked]) -> tuple[list[str], int]:
     return texts, next(number) - len(texts)
 
 
-def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[_Ranked]:
+def _ranked_results(view: ReportView, rules: Sequence[str]) -> Iterator[tuple[Sequence[bool], str]]:
+    """Yield each result as JSON, after its rank."""
     changed = {
         evaluator.name: {*part.cases.changed_outputs, *(one.id for one in part.changes if one.scores)}
         for evaluator, part in (parts_of(view.report.comparison.parts) if view.report.comparison else ())
     }
-    place = count()
     for case in view.cases():
-        name = case.evaluator.name
+        name, id_ = case.evaluator.name, name_in_full(case.result.id)
+        logical = {"name": id_, "fullyQualifiedName": f"{name}/{id_}"}
+        place = {**_location(case.result.place, view.origin.folder), "logicalLocations": [logical]}
         for one in case.judgements_to_review():
-            location = _location(case.result.place, view.origin.folder)
             key = digest([*gate_of(view), name, case.result.id, one.by])[:32]
-            result = _result(case, one, rules, location, f"{key}:1")
+            hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in one.hits[:10]]
+            result: dict[str, Any] = {
+                "ruleId": f"{name}/{one.by}",
+                "ruleIndex": rules.index(f"{name}/{one.by}"),
+                "level": case.level(one),
+                "message": {"text": sarif(judgement_message(case, one))},
+                "locations": [place],
+                "partialFingerprints": {"primaryLocationLineHash": f"{key}:1"},
+            }
+            if waiver := case.waivers.get(one.by):
+                words = phrase_line(("Waived ", *waiver_phrase(waiver)), LONGEST_REASON)
+                result["suppressions"] = [{"kind": "external", "status": "accepted", "justification": words}]
+            result["properties"] = {"label": one.label, **({"hits": hits} if hits else {})}
             if changed:
                 same = "updated" if case.result.id in changed.get(name, ()) else "unchanged"
                 result["baselineState"] = _STATES.get(case.change, same) if name in changed else "new"
             is_new, is_failing = case.change == NEWLY_FAILING, one.severity is Severity.FAILING
-            rank = (one.by in case.waivers, not case.breaks, not is_new, not is_failing)
-            yield rank, next(place), line(result)
+            yield (one.by in case.waivers, not case.breaks, not is_new, not is_failing), line(result)
 
 
 _STATES = {
@@ -130,28 +131,6 @@ _STATES = {
     **dict.fromkeys(("worse", "better", "mixed", "fixed"), "updated"),
 }
 """SARIF section 3.27.24."""
-
-
-def _result(
-    case: ShownCase, judgement: Judgement, rules: Sequence[str], location: Mapping[str, Any], fingerprint: str
-) -> dict[str, Any]:
-    rule, name = f"{case.evaluator.name}/{judgement.by}", name_in_full(case.result.id)
-    hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in judgement.hits[:10]]
-    logical = {"name": name, "fullyQualifiedName": f"{case.evaluator.name}/{name}"}
-    suppressions = []
-    if waiver := case.waivers.get(judgement.by):
-        words = phrase_line(("Waived ", *waiver_phrase(waiver)), LONGEST_REASON)
-        suppressions = [{"kind": "external", "status": "accepted", "justification": words}]
-    return {
-        "ruleId": rule,
-        "ruleIndex": rules.index(rule),
-        "level": case.level(judgement),
-        "message": {"text": sarif(judgement_message(case, judgement))},
-        "locations": [{**location, "logicalLocations": [logical]}],
-        "partialFingerprints": {"primaryLocationLineHash": fingerprint},
-        **({"suppressions": suppressions} if suppressions else {}),
-        "properties": {"label": judgement.label, **({"hits": hits} if hits else {})},
-    }
 
 
 def _location(place: Place, folder: str) -> dict[str, Any]:
