@@ -165,6 +165,8 @@ def context(environ: Mapping[str, str]) -> Context:
     path, sha = environ.get("GITHUB_EVENT_PATH", ""), environ.get("GITHUB_SHA", "")
     readable = _event(path) if path else {}
     event = readable or {}
+    pull = partial(value_at, event, "pull_request")  # its head is in another repository, which may be deleted by now
+    from_fork = bool(pull()) and pull("head", "repo", "full_name") != pull("base", "repo", "full_name")
     subject, repository = _subject_of(name, event), environ.get("GITHUB_REPOSITORY", "")
     if not subject.head_sha:
         subject = subject._replace(head_sha=sha)
@@ -173,7 +175,7 @@ def context(environ: Mapping[str, str]) -> Context:
         event=name,
         sha=sha,
         actor=environ.get("GITHUB_ACTOR", ""),
-        from_fork=_is_from_fork(event),
+        from_fork=from_fork,
         subject=subject,
         repository=repository,
         run=WorkflowRun(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
@@ -243,12 +245,6 @@ def _workflow(path: Any, name: Any, repository: str = "") -> str:
     """Return the path of a workflow's file, its name if it is one of this repository, or the workflow's if unknown."""
     file = re.sub(r"(\.ya?ml)@.*", r"\1", _text(path), flags=re.DOTALL).removeprefix(f"{repository}/")
     return file.removeprefix(".github/workflows/") or _text(name)
-
-
-def _is_from_fork(event: Mapping[str, Any]) -> bool:
-    """Return whether a pull request's head is in another repository, which may be deleted by now."""
-    head, base = (value_at(event, "pull_request", side, "repo", "full_name") for side in ("head", "base"))
-    return bool(event.get("pull_request")) and head != base
 
 
 # Zeros are no commit: `before` of a new branch, `after` of a deleted one.

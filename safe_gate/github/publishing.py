@@ -182,7 +182,7 @@ def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
     every problem of what was left.
     """
     try:
-        found, context, draft = read_hand_over(wanted, effects.context)
+        found, context, draft = _read_hand_over(wanted, effects.context)
     except CannotJudge as error:
         publish_refusal(error.problems, effects, is_dry=wanted.dry_run)
         raise
@@ -206,7 +206,7 @@ def publish_hand_over(wanted: Settings, effects: Effects) -> bool:
     return posted.status not in _NOT_POSTED
 
 
-def read_hand_over(wanted: Settings, context: Context) -> tuple[handover.HandOver, Context, comment.Draft]:
+def _read_hand_over(wanted: Settings, context: Context) -> tuple[handover.HandOver, Context, comment.Draft]:
     """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
     path = Path(wanted.report_dir) / HAND_OVER
     place = Place(disk.display_path(path))

@@ -155,9 +155,9 @@ class GitHub:
                 return self._page(query)
             case "POST", "issues", "2", "comments":
                 return ok(self.add(self.login or self.writes_as, body["body"]), 201)
-            case "GET" | "PATCH", "issues", "comments", id_:
+            case "PATCH", "issues", "comments", id_:
                 comment = next(comment for comment in self.comments if comment["id"] == int(id_))
-                comment |= body  # of a PATCH: the text
+                comment |= body
                 return ok(comment)
             case "DELETE", "issues", "comments", id_:
                 self.comments = [comment for comment in self.comments if comment["id"] != int(id_)]

@@ -81,6 +81,13 @@ def _records(events: Iterator[Event], run: Run) -> Iterator[ReadableLogRecord]:
     resource = resource.merge(OTELResourceDetector().detect())  # the user's own words stand
     scope = InstrumentationScope("safe-gate", __version__)
     for event in events:
+        about: JsonObject = {}
+        if event.type == VERDICT:
+            commit = event.data["commit"]
+            about = {"test.suite.run.status": _RUN_STATUS[event.data["verdict"]]}
+            about |= {"vcs.ref.head.revision": commit} if commit else {}
+        elif event.status:
+            about = {"test.case.name": event.subject, "test.case.result.status": event.status}
         time = int(datetime.fromisoformat(event.data["timestamp"]).timestamp()) * 1_000_000_000
         for one in event.evaluations:
             attributes = {
@@ -89,17 +96,8 @@ def _records(events: Iterator[Event], run: Run) -> Iterator[ReadableLogRecord]:
                 **({"gen_ai.evaluation.score.label": one.label} if one.label else {}),
                 **({"gen_ai.evaluation.explanation": one.explanation} if one.explanation else {}),
                 **({"test.suite.name": event.batch} if event.batch else {}),
-                **_test(event),
+                **about,
                 "safe_gate.event.type": event.type,
             }
             record = LogRecord(timestamp=time, observed_timestamp=time, attributes=attributes, event_name=_NAME)
             yield ReadableLogRecord(record, resource, scope)
-
-
-def _test(event: Event) -> JsonObject:
-    if event.type == VERDICT:
-        status, commit = {"test.suite.run.status": _RUN_STATUS[event.data["verdict"]]}, event.data["commit"]
-        return {**status, **({"vcs.ref.head.revision": commit} if commit else {})}
-    if event.status:
-        return {"test.case.name": event.subject, "test.case.result.status": event.status}
-    return {}
