@@ -17,11 +17,11 @@ from safe_gate.model import codec
 from safe_gate.model.problems import Place, Problem
 from safe_gate.model.report import Report
 from safe_gate.render import SUMMARY_LIMIT, console
-from safe_gate.render.markdown import scorecards_by_length
+from safe_gate.render.markdown import COMMENT_LIMIT, scorecards_by_length
 from safe_gate.render.view import ReportView
 from tests.support.cases import SafeGate, read_json, safe_case, turn, write_batch, write_cases, write_json
 from tests.support.examples import examples
-from tests.support.hostile import ATTACKS, SHORT_ATTACKS, Page
+from tests.support.hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page
 from tests.support.safe_v0 import asking, saying
 from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
 
@@ -90,6 +90,24 @@ def test_markdown_renders_to_the_same_elements_and_words_around_them(recorded: C
     @modest
     def check(text: str) -> None:
         assert shape(text or " ") == harmless
+
+    check()
+
+
+def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None:
+    @given(hostile_text)
+    @example("../x")
+    @example("/etc/passwd")
+    @example("javascript:alert(1)//")
+    @modest
+    def check(text: str) -> None:
+        view = ReportView(replace(recorded(text), problems=problems(text)))
+        for body in scorecards_by_length(view, limit=COMMENT_LIMIT, origin=ORIGIN):
+            page = Page(body)
+            links = [element.attributes["href"] for element in page.elements if element.tag == "a"]
+            assert links.pop() == COMMIT
+            assert all(link.startswith(BLOB) and "#L" in link for link in links)
+            assert not [element.tag for element in page.elements if element.tag in ("img", "script", "style", "input")]
 
     check()
 
