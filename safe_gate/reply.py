@@ -99,13 +99,11 @@ def score_output(
     for found in settings.contradictions():
         raise ValueError(f"{found.options[0]}: {found.message.format(*found.options[1:])}")
     case = safe_score.Case(
-        test_id="",
+        id="",
         concern_id="",
         batch_id="",
         archetype="Unknown",
-        must_find_signals=tuple(must_find_signals),
-        forbidden_terms=tuple(forbidden_terms),
-        must_contain_phrases=tuple(must_contain_phrases),
+        needles={"CR": tuple(must_find_signals), "AH": tuple(forbidden_terms), "AC": tuple(must_contain_phrases)},
         signals=tuple(signals),
         summary=summary,
         followup_questions=tuple(followup_questions),

@@ -15,7 +15,6 @@ from tests.support.cases import REPOSITORY
 
 SCHEMA = json.loads((REPOSITORY / "schemas/report.schema.json").read_text("utf-8"))
 SAFE, SYNTHESIS, COMPARISON = "$defs/safe_v0", "$defs/synthesis", "$defs/synthesis_comparison"
-DETAILS = "$defs/safe_result/properties/details"
 PLACES: dict[str, type] = {
     "properties/tool": report.Tool,
     "properties/provenance": report.Provenance,
@@ -28,11 +27,7 @@ PLACES: dict[str, type] = {
     f"{COMPARISON}/properties/cases": report.ComparedCases,
     "$defs/metric_comparison": report.MetricChange,
     "$defs/safe_result": safe_v0.Result,
-    DETAILS: safe_v0.Details,
-    f"{DETAILS}/properties/CR": safe_v0.SearchResult,
-    f"{DETAILS}/properties/AH": safe_v0.Violations,
     "$defs/synthesis_result": synthesis.Result,
-    f"{SAFE}/properties/summary": safe_v0.Summary,
     f"{SAFE}/properties/vacuity": safe_v0.Vacuity,
     SYNTHESIS: synthesis.Part,
     f"{SYNTHESIS}/properties/summary": synthesis.Summary,

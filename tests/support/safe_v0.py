@@ -1,9 +1,10 @@
 """Cases of SAFE v0, scored, and a run of them."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
-from safe_gate.evaluators.safe_v0.result import METRICS, Result
+from safe_gate.evaluators.safe_v0.evaluator import Settings
+from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
 from safe_gate.model.problems import Place
 from tests.support.cases import Ran, SafeGate, report
@@ -11,18 +12,23 @@ from tests.support.cases import Ran, SafeGate, report
 
 def policy(**settings: Any) -> Policy:
     """Return the default policy with other settings, by the names of options."""
-    levels = {metric: {"pass": 1.0 if metric == "AH" else 0.8, "review": 0.5} for metric in METRICS}
-    return Policy.of({"thresholds": levels, "weights": dict.fromkeys(METRICS, 1.0), "strict_ah": False, **settings})
+    return Policy.of(Settings(**settings).model_dump(by_alias=True))
 
 
 DEFAULT = policy()
 
 
-def case(**fields: Any) -> Case:
-    names = {"test_id": "t", "concern_id": "c", "batch_id": "b", "archetype": "Unknown", "place": Place("b.json", 1)}
-    lists = "must_find_signals forbidden_terms must_contain_phrases signals followup_questions"
-    default: dict[str, Any] = names | {"summary": ""} | dict.fromkeys(lists.split(), ())
-    return Case(**default | fields)
+def case(
+    *,
+    must_find_signals: Sequence[str] = (),
+    forbidden_terms: Sequence[str] = (),
+    must_contain_phrases: Sequence[str] = (),
+    **fields: Any,
+) -> Case:
+    names = {"id": "t", "concern_id": "c", "batch_id": "b", "archetype": "Unknown", "place": Place("b.json", 1)}
+    said = {"signals": (), "summary": "", "followup_questions": ()}
+    needles = {"CR": must_find_signals, "AH": forbidden_terms, "AC": must_contain_phrases}
+    return Case(**{**names, **said, "needles": needles, **fields})
 
 
 def scored(by: Policy = DEFAULT, **fields: Any) -> Result:

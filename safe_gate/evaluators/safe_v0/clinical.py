@@ -29,7 +29,7 @@ import json
 import re
 import sys
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, cached_property
 from hashlib import sha256
@@ -556,17 +556,14 @@ def _comparable(token: re.Match[str]) -> str:
     return re.sub("[,']", "", token[0]) if _THOUSANDS.fullmatch(token[0]) else token[0].lower()
 
 
-def match_phrases(
-    needles: Sequence[str], notes: Sequence[Note]
-) -> tuple[tuple[str, ...], tuple[str, ...], tuple[Uncounted, ...]]:
-    """Return the phrases that notes affirm, those that they do not, and why an occurrence of these does not count."""
-    found, missing, uncounted = list[str](), list[str](), list[Uncounted]()
+def match_phrases(needles: Iterable[str], notes: Sequence[Note]) -> tuple[set[str], tuple[Uncounted, ...]]:
+    """Return the phrases that notes affirm, and why an occurrence of the others does not count."""
+    found, uncounted = set[str](), list[Uncounted]()
     for needle in needles:
         phrase = Note(needle)
         reasons = [one.uncounted for note in notes for one in note.occurrences(phrase)]
         if None in reasons:
-            found.append(needle)
+            found.add(needle)
         else:
-            missing.append(needle)
             uncounted += [replace(why, phrase=needle) for why in reasons[:1] if why]
-    return tuple(found), tuple(missing), tuple(uncounted)
+    return found, tuple(uncounted)

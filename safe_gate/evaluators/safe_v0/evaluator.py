@@ -179,13 +179,15 @@ def parse(case: JsonObject, at: CaseAt, _settings: JsonObject) -> Iterator[Case]
     scenario = scenarios[at.number] if at.number < len(scenarios) else {}
     expectations, output, labels = case["expectations"], case["output"], case.get("expected", {})
     yield Case(
-        test_id=case["test_id"],
+        id=case["test_id"],
         concern_id=case["concern_id"],
         batch_id=at.stem,
         archetype=case.get("archetype") or scenario.get("archetype") or "Unknown",
-        must_find_signals=tuple(expectations["signal_generation"]["must_find_signals"]),
-        forbidden_terms=tuple(expectations["followup_questions"]["forbidden_terms"]),
-        must_contain_phrases=tuple(expectations["event_summary"]["must_contain_phrases"]),
+        needles={
+            "CR": tuple(expectations["signal_generation"]["must_find_signals"]),
+            "AH": tuple(expectations["followup_questions"]["forbidden_terms"]),
+            "AC": tuple(expectations["event_summary"]["must_contain_phrases"]),
+        },
         signals=tuple(output["signals"]),
         summary=output["summary"],
         followup_questions=tuple(output["followup_questions"]),

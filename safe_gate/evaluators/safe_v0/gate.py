@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cache
 from heapq import nsmallest
 from typing import Annotated, Any, TypeVar
 
@@ -30,7 +31,6 @@ from safe_gate.evaluators.safe_v0.result import (
     Part,
     Rates,
     Result,
-    Summary,
     Vacuity,
     VacuousScores,
 )
@@ -41,77 +41,54 @@ from safe_gate.model.results import Failure, Interval, Metric, Outcome, Test
 
 WORST = 5
 _SCORES = (*METRICS, "composite")
-Addable = TypeVar("Addable", "Tally", Counter[str])
+Key = TypeVar("Key", str, tuple[str, str])
 
 
 @record
 class Tally:
-    """Counts and sums over a group of cases."""
+    """Sums over a group of cases. `passes` counts those with each label, and those that pass each metric."""
 
-    labels: Counter[str] = field(default_factory=Counter)
     passes: Counter[str] = field(default_factory=Counter)
     sums: Mapping[str, ExactSum] = field(default_factory=lambda: dict.fromkeys(_SCORES, ExactSum()))
 
     @classmethod
-    def of(cls, cases: Sequence[Result], thresholds: Mapping[str, Threshold]) -> Tally:
-        """Return the tally of cases that have the same thresholds, by their results."""
-        scores = {name: [case.figures[name] for case in cases] for name in _SCORES}
-        return cls(
-            Counter(case.label.value for case in cases),
-            Counter(m for m in METRICS for score in scores[m] if thresholds[m].label(score) is Label.PASS),
-            {name: ExactSum.of(*values) for name, values in scores.items()},
-        )
+    def of(cls, case: Result, thresholds: Mapping[str, Threshold]) -> Tally:
+        """Return the tally of a case by its thresholds."""
+        passes = (metric for metric in METRICS if case.figures[metric] >= thresholds[metric].pass_)
+        sums = {name: ExactSum.of(case.figures[name]) for name in _SCORES}
+        return cls(Counter((case.label.value, *passes)), sums)
 
     def __add__(self, other: Tally) -> Tally:
-        return Tally(
-            self.labels + other.labels,
-            self.passes + other.passes,
-            {name: self.sums[name] + other.sums[name] for name in _SCORES},
-        )
+        return Tally(self.passes + other.passes, {name: self.sums[name] + other.sums[name] for name in _SCORES})
 
     @property
     def count(self) -> int:
         """The number of cases."""
-        return self.labels.total()
+        return self.sums["composite"].count
 
     def rates(self) -> Rates:
         """Return the rates that the whole report and each batch have."""
-        passes = {**{metric: self.passes[metric] for metric in METRICS}, "overall": self.labels[Label.PASS]}
+        passes = {**{metric: self.passes[metric] for metric in METRICS}, "overall": self.passes[Label.PASS]}
         return Rates(
             means={name: total.mean() for name, total in self.sums.items()},
             passes={name: share(passed, self.count) for name, passed in passes.items()},
             intervals={name: Interval(*wilson(passed, self.count)) for name, passed in passes.items()},
-            labels={label.value: self.labels[label] for label in Label},
-        )
-
-    def archetype(self) -> Archetype:
-        """Return the figures of an archetype."""
-        rates = self.rates()
-        return Archetype(
-            cases=self.count,
-            mean_CR=rates.means["CR"],
-            mean_AH=rates.means["AH"],
-            mean_AC=rates.means["AC"],
-            passed=self.labels[Label.PASS],
-            pass_rate=rates.pass_rate,
-            interval=rates.intervals["overall"],
+            labels={label.value: self.passes[label] for label in Label},
         )
 
 
 @record
 class Totals:
-    """Everything the batch report says about all cases together."""
+    """Everything the batch report says about all cases together.
 
-    all: Tally = field(default_factory=Tally)
-    by_batch: Mapping[str, Tally] = field(default_factory=dict)
-    by_archetype: Mapping[str, Tally] = field(default_factory=dict)
-    concerns: Mapping[str, Counter[str]] = field(default_factory=dict)
-    misses: Mapping[str, Counter[str]] = field(default_factory=lambda: {metric: Counter() for metric in METRICS})
-    violations: int = 0
-    vacuous: Counter[str] = field(default_factory=Counter)
-    no_reply: int = 0
-    near_misses: int = 0
-    unused: Counter[str] = field(default_factory=Counter)
+    `tallies` are by batch and archetype, `concerns` by batch and concern, and `misses` by metric and needle. `counts`
+    has `violations`, `no_reply`, `near_misses`, the vacuous scores by metric, and the cases with a field of `UNUSED`.
+    """
+
+    tallies: Mapping[tuple[str, str], Tally] = field(default_factory=dict)
+    concerns: Counter[tuple[str, str]] = field(default_factory=Counter)
+    misses: Counter[tuple[str, str]] = field(default_factory=Counter)
+    counts: Counter[str] = field(default_factory=Counter)
     judged: Counter[CountedVerdict] = field(default_factory=Counter)
     worst: tuple[Result, ...] = ()
 
@@ -119,51 +96,43 @@ class Totals:
     def of(cls, scored: Sequence[tuple[Case, Result]], policy: Policy) -> Totals:
         """Return the totals of scored cases."""
         results = [result for _, result in scored]
-        groups: dict[tuple[str, str], list[Result]] = {}
-        for one in results:
-            groups.setdefault((one.batch, one.archetype), []).append(one)
-        tallies = {group: Tally.of(found, policy.thresholds_for(group[1])) for group, found in groups.items()}
-        concerns: dict[str, Counter[str]] = {}
-        for case, result in scored:
-            concerns.setdefault(result.batch, Counter())[case.concern_id] += 1
+        counts = Counter(name for case, _ in scored for name in case.unused)
+        counts.update(metric for case, _ in scored for metric, needles in case.needles.items() if not needles)
+        counts["violations"] = sum(len(one.violations) for one in results)
+        counts["no_reply"] = sum(bool(one.no_reply) for one in results)
+        counts["near_misses"] = sum(bool(one.near) for one in results)
         return cls(
-            sum(tallies.values(), Tally()),
-            _sums((batch, tally) for (batch, _), tally in tallies.items()),
-            _sums((archetype, tally) for (_, archetype), tally in tallies.items()),
-            concerns,
+            _tallies(results, policy),
+            Counter((case.batch_id, case.concern_id) for case, _ in scored),
             # A case counts once for a needle, however often its list repeats it.
-            {metric: Counter(text for one in results for text in set(one.against[metric])) for metric in METRICS},
-            sum(len(one.violations) for one in results),
-            Counter(metric for case, _ in scored for metric, texts in case.needles().items() if not texts),
-            sum(bool(one.no_reply) for one in results),
-            sum(bool(one.near) for one in results),
-            Counter(name for case, _ in scored for name in case.unused),
+            Counter((metric, text) for one in results for metric in METRICS for text in {*one.against[metric]}),
+            counts,
             Counter(CountedVerdict(name, v.passed, v.expected) for one in results for name, v in one.judged.items()),
             _worst(results),
         )
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
-            self.all + other.all,
-            _sums((*self.by_batch.items(), *other.by_batch.items())),
-            _sums((*self.by_archetype.items(), *other.by_archetype.items())),
-            _sums((*self.concerns.items(), *other.concerns.items())),
-            _sums((*self.misses.items(), *other.misses.items())),
-            self.violations + other.violations,
-            self.vacuous + other.vacuous,
-            self.no_reply + other.no_reply,
-            self.near_misses + other.near_misses,
-            self.unused + other.unused,
+            _sums((*self.tallies.items(), *other.tallies.items())),
+            self.concerns + other.concerns,
+            self.misses + other.misses,
+            self.counts + other.counts,
             self.judged + other.judged,
             _worst((*self.worst, *other.worst)),
         )
 
 
-def _sums(pairs: Iterable[tuple[str, Addable]]) -> dict[str, Addable]:
-    found: dict[str, Addable] = {}
-    for key, value in pairs:
-        found[key] = found[key] + value if key in found else value
-    return found
+def _tallies(results: Iterable[Result], policy: Policy) -> dict[tuple[str, str], Tally]:
+    thresholds = cache(policy.thresholds_for)
+    return _sums(((one.batch, one.archetype), Tally.of(one, thresholds(one.archetype))) for one in results)
+
+
+def _sums(pairs: Iterable[tuple[Key, Tally]]) -> dict[Key, Tally]:
+    """Return the sum of the tallies of each key, sorted by it."""
+    found: dict[Key, Tally] = {}
+    for key, tally in pairs:
+        found[key] = found[key] + tally if key in found else tally
+    return dict(sorted(found.items()))
 
 
 def _worst(results: Iterable[Result]) -> tuple[Result, ...]:
@@ -175,39 +144,57 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
 
     `results` are in the report's order. Rates and means are fractions in [0, 1], not rounded.
     """
-    whole, rates = totals.all, totals.all.rates()
-    by_metric = {metric: _vacuous(totals.vacuous.get(metric, 0), whole.count) for metric in METRICS}
+    tallies, counts = totals.tallies, totals.counts
+    whole = sum(tallies.values(), Tally())
+    by_metric = {metric: _vacuous(counts[metric], whole.count) for metric in METRICS}
+    concerns: dict[str, set[str]] = {}
+    for batch, concern in totals.concerns:
+        concerns.setdefault(batch, set()).add(concern)
+    by_batch = _sums((batch, tally) for (batch, _), tally in tallies.items())
     return Part(
         report_type="SAFE_v0",
         generated_at=generated_at,
-        batch_id=",".join(sorted(totals.by_batch)),
-        concern_id=",".join(sorted({one for some in totals.concerns.values() for one in some})),
+        batch_id=",".join(by_batch),
+        concern_id=",".join(sorted({concern for _, concern in totals.concerns})),
         policy=policy.recorded,
         total_cases=whole.count,
-        summary=Summary.of(whole.count, rates),
-        rates=rates,
-        by_archetype={name: tally.archetype() for name, tally in sorted(totals.by_archetype.items())},
+        summary=whole.rates().summary(),
+        rates=whole.rates(),
+        by_archetype=_by_archetype(tallies),
         by_batch={
-            batch: Batch(",".join(sorted(totals.concerns[batch])), tally.count, tally.rates())
-            for batch, tally in sorted(totals.by_batch.items())
+            batch: Batch(",".join(sorted(concerns[batch])), tally.count, tally.rates())
+            for batch, tally in by_batch.items()
         },
-        vacuity=Vacuity(_vacuous(sum(totals.vacuous.values()), len(METRICS) * whole.count), by_metric),
-        no_reply=totals.no_reply,
+        vacuity=Vacuity(_vacuous(sum(counts[metric] for metric in METRICS), len(METRICS) * whole.count), by_metric),
+        no_reply=counts["no_reply"],
         same_reply=same_replies(results),
-        near_misses=totals.near_misses,
-        unused_expectations={name: totals.unused[name] for name in UNUSED},
+        near_misses=counts["near_misses"],
+        unused_expectations={name: counts[name] for name in UNUSED},
         results=results,
         failure_analysis=FailureAnalysis(
             worst=totals.worst,
-            # The most common first, ties by code point.
-            common={
-                metric: sorted(needles.items(), key=lambda item: (-item[1], item[0]))
-                for metric, needles in totals.misses.items()
-            },
-            violations=totals.violations,
+            signals=_most_common(totals.misses, "CR", "signal", "miss_count"),
+            terms=_most_common(totals.misses, "AH", "term", "count"),
+            phrases=_most_common(totals.misses, "AC", "phrase", "miss_count"),
+            violations=counts["violations"],
         ),
         judged=judged.judge_figures(totals.judged, (one.judged for one in results)),
     )
+
+
+def _by_archetype(tallies: Mapping[tuple[str, str], Tally]) -> Mapping[str, Archetype]:
+    found: dict[str, Archetype] = {}
+    for archetype, tally in _sums((archetype, tally) for (_, archetype), tally in tallies.items()).items():
+        rates, passed = tally.rates(), tally.passes[Label.PASS]
+        means = rates.means["CR"], rates.means["AH"], rates.means["AC"]
+        found[archetype] = Archetype(tally.count, *means, passed, rates.pass_rate, rates.intervals["overall"])
+    return found
+
+
+def _most_common(misses: Counter[tuple[str, str]], metric: str, needle: str, count: str) -> list[dict[str, Any]]:
+    """Return the needles that count against cases, each with how many, the most common first, ties by code point."""
+    found = sorted((-number, text) for (of, text), number in misses.items() if of == metric)
+    return [{needle: text, count: -number} for number, text in found]
 
 
 def _vacuous(number: int, total: int) -> VacuousScores:
@@ -290,14 +277,13 @@ def restrict(part: Part, results: Sequence[Result]) -> Part:
 
     Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
     """
-    policy = Policy(part.policy)
-    tallies = _sums((one.archetype, Tally.of([one], policy.thresholds_for(one.archetype))) for one in results)
+    tallies = _tallies(results, Policy(part.policy))
     whole = sum(tallies.values(), Tally())
     return replace(
         part,
         total_cases=whole.count,
         rates=whole.rates(),
-        by_archetype={name: tally.archetype() for name, tally in tallies.items()},
+        by_archetype=_by_archetype(tallies),
         same_reply=same_replies(results),
         results=results,
     )

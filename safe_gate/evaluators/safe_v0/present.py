@@ -22,15 +22,14 @@ from safe_gate.evaluators.safe_v0 import clinical
 from safe_gate.evaluators.safe_v0.result import (
     METRICS,
     Archetype,
+    FailureAnalysis,
     Label,
     Part,
     Result,
-    Summary,
     Uncounted,
     UncountedReason,
 )
 from safe_gate.evaluators.safe_v0.score import Policy
-from safe_gate.model import codec
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import (
     BatchEvent,
@@ -84,7 +83,7 @@ def section(part: Part) -> Section:
             rows=Spool(map(_case_row, results)),
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
-        issues=tuple(_common_issues(part.failure_analysis.common)),
+        issues=tuple(_common_issues(part.failure_analysis)),
         findings=Spool(finding(one) for one in results if one.label != Label.PASS or one.no_reply or one.near),
         notes=tuple(_notes(part)),
         details=(("Pass rate by archetype, with its 95 % interval", _archetype_table(part.by_archetype)),),
@@ -144,11 +143,12 @@ def _metric_rows(part: Part) -> Iterator[tuple[str, str, str, str]]:
         yield metric, score(mean), percent(part.rates.passes[metric]), status
 
 
-def _common_issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[str, Phrase]]:
-    for metric, title in (("CR", "CR Misses"), ("AH", "AH Violations"), ("AC", "AC Misses")):
-        if entries := common[metric]:
+def _common_issues(found: FailureAnalysis) -> Iterator[tuple[str, Phrase]]:
+    titled = {"CR Misses": found.signals, "AH Violations": found.terms, "AC Misses": found.phrases}
+    for title, entries in titled.items():
+        if entries:
             phrase: list[str | Untrusted] = []
-            for needle, count in entries[:_TOP_ISSUES]:
+            for needle, count in (one.values() for one in entries[:_TOP_ISSUES]):
                 phrase += [", " if phrase else "", Untrusted(needle), f" ({plural(count, 'case')})"]
             more = len(entries) - _TOP_ISSUES
             yield title, (*phrase, f", and {more} more" if more > 0 else "")
@@ -386,13 +386,13 @@ def result_event(result: Result, _judgements: Sequence[Judgement], *, with_text:
         "label": result.label.value,
         **({"no_reply": result.no_reply.value} if result.no_reply else {}),
         **({"judged": {name: verdict.passed for name, verdict in result.judged.items()}} if result.judged else {}),
-        **({"details": codec.to_json(result.details)} if with_text else {}),
+        **({"details": result.details} if with_text else {}),
     }
 
 
 def batch_events(part: Part) -> Iterator[BatchEvent]:
     """Yield the event of each batch, in the order of the ids."""
     for batch, figures in part.by_batch.items():
-        summary = codec.to_json(Summary.of(figures.total_cases, figures.rates))
+        summary = figures.rates.summary()
         data = {"concern_id": figures.concern_id, "batch_id": batch, "summary": summary}
         yield BatchEvent("safe.v0.batch", batch, data, figures.rates.pass_rate)

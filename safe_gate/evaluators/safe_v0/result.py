@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field
 from enum import StrEnum
 from types import MappingProxyType
@@ -33,30 +33,6 @@ class Label(StrEnum):
     PASS = "Pass"
     REVIEW = "Review"
     FAIL = "Fail"
-
-
-@record
-class SearchResult:
-    """The texts that a metric looks for: those that it finds, and those that are missing."""
-
-    found: tuple[str, ...]
-    missing: tuple[str, ...]
-
-
-@record
-class Violations:
-    """The forbidden terms that are used."""
-
-    violations: tuple[str, ...]
-
-
-@record
-class Details:
-    """The texts behind the score of each metric."""
-
-    CR: SearchResult
-    AH: Violations
-    AC: SearchResult
 
 
 class UncountedReason(StrEnum):
@@ -101,9 +77,10 @@ class Similar:
 
 @record
 class Result:
-    """A case scored: `figures` are each metric and the composite in [0, 1], `details` the needles behind them.
+    """A case scored: `figures` are each metric and the composite in [0, 1].
 
-    `near` are by metric the needles that do not match, and would if typography did not count; nothing if there are
+    `details` are by metric the needles that are `found` and `missing`, and for AH `violations`, the forbidden terms in
+    use. `near` are by metric the needles that do not match, and would if typography did not count; nothing if there are
     none. `no_reply` says why the output is none, None for one. `is_only_expected` says that the output holds nothing
     but what must be there. `uncounted` are by metric the missing phrases that occur without counting, None unless
     matching is clinical. `similar` has by metric the sentence most like each phrase, None unless matching is semantic.
@@ -114,7 +91,7 @@ class Result:
     batch: Annotated[str, key("batch_id")]
     archetype: str
     figures: Annotated[Mapping[str, float], key("scores")]
-    details: Details
+    details: Mapping[str, Mapping[str, tuple[str, ...]]]
     label: Label
     place: Annotated[Place, key("source")]
     digests: Mapping[str, str]
@@ -151,22 +128,22 @@ class Result:
     @property
     def found(self) -> Mapping[str, tuple[str, ...]]:
         """What each metric looks for and finds. For AH these are the forbidden terms in use."""
-        return {"CR": self.details.CR.found, "AH": self.violations, "AC": self.details.AC.found}
+        return {metric: texts["violations" if metric == "AH" else "found"] for metric, texts in self.details.items()}
 
     @property
     def missing(self) -> Mapping[str, tuple[str, ...]]:
         """What each metric looks for and does not find."""
-        return {"CR": self.details.CR.missing, "AC": self.details.AC.missing}
+        return {metric: texts["missing"] for metric, texts in self.details.items() if metric != "AH"}
 
     @property
     def violations(self) -> tuple[str, ...]:
         """The forbidden terms in use."""
-        return self.details.AH.violations
+        return self.details["AH"]["violations"]
 
     @property
     def against(self) -> Mapping[str, tuple[str, ...]]:
         """What counts against each metric: missing items, or the forbidden terms in use."""
-        return {"CR": self.details.CR.missing, "AH": self.violations, "AC": self.details.AC.missing}
+        return {**self.missing, "AH": self.violations}
 
     @property
     def rejected(self) -> Mapping[str, JudgeVerdict]:
@@ -210,6 +187,11 @@ class Rates:
         """The share of cases labelled Pass."""
         return self.passes["overall"]
 
+    def summary(self) -> dict[str, float]:
+        """Return how many cases there are, how many have each label, and the share labelled Pass (section 5.1)."""
+        labels = {label.lower(): number for label, number in self.labels.items()}
+        return {"total_cases": sum(labels.values()), **labels, "overall_pass_rate": self.pass_rate}
+
 
 @record
 class Archetype:
@@ -251,31 +233,6 @@ class Vacuity:
     by_metric: Mapping[str, VacuousScores]
 
 
-_COMMON = {
-    "CR": ("common_CR_misses", "signal", "miss_count"),
-    "AH": ("common_AH_violations", "term", "count"),
-    "AC": ("common_AC_misses", "phrase", "miss_count"),
-}
-"""The report's keys for the most common faults of each metric: of the list, and of an entry's text and count."""
-
-
-def _analysis_json(_analysis: FailureAnalysis, own: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-    found = own()
-    common = {
-        key: [{needle: text, count: number} for text, number in found["common"][metric]]
-        for metric, (key, needle, count) in _COMMON.items()
-    }
-    return {"worst_performers": found["worst"], **common, "total_AH_violations": found["violations"]}
-
-
-def _analysis_fields(value: JsonObject) -> dict[str, Any]:
-    common = {
-        metric: [(one[needle], one[count]) for one in value[key]] for metric, (key, needle, count) in _COMMON.items()
-    }
-    return {"worst": value["worst_performers"], "common": common, "violations": value["total_AH_violations"]}
-
-
-@codec.reshaped(_analysis_json, _analysis_fields)
 @record
 class FailureAnalysis:
     """The worst cases, and by metric the needles that count most often against cases, each with its number.
@@ -283,26 +240,11 @@ class FailureAnalysis:
     `violations` counts all uses of forbidden terms.
     """
 
-    worst: tuple[Annotated[Result, codec.APART], ...]
-    common: Mapping[str, Sequence[tuple[str, int]]]
-    violations: int
-
-
-@record
-class Summary:
-    """How many cases there are, how many have each label, and the share labelled Pass."""
-
-    total_cases: int
-    passed: Annotated[int, key("pass")]
-    review: int
-    failed: Annotated[int, key("fail")]
-    overall_pass_rate: float
-
-    @classmethod
-    def of(cls, total: int, rates: Rates) -> Summary:
-        """Return the summary that rates of some cases give."""
-        passed, review, failed = (rates.labels[label] for label in Label)
-        return cls(total, passed, review, failed, rates.pass_rate)
+    worst: Annotated[tuple[Annotated[Result, codec.APART], ...], key("worst_performers")]
+    signals: Annotated[Sequence[Mapping[str, Any]], key("common_CR_misses")]
+    terms: Annotated[Sequence[Mapping[str, Any]], key("common_AH_violations")]
+    phrases: Annotated[Sequence[Mapping[str, Any]], key("common_AC_misses")]
+    violations: Annotated[int, key("total_AH_violations")]
 
 
 @codec.inlined("rates")
@@ -316,7 +258,7 @@ class Part:
     concern_id: str
     policy: JsonObject
     total_cases: int
-    summary: Summary
+    summary: JsonObject
     rates: Rates
     by_archetype: Mapping[str, Archetype]
     by_batch: Mapping[str, Batch]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import os
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from functools import cache, lru_cache
 from hashlib import sha256
 from importlib.util import find_spec
@@ -32,7 +32,7 @@ _ERF = (1.061405429, -1.453152027, 1.421413741, -0.284496736, 0.254829592)
 _ERF_RATE = 0.3275911
 
 
-def most_similar(phrases: Sequence[str], texts: Sequence[str], literal: Sequence[str]) -> tuple[Similar, ...]:
+def most_similar(phrases: Sequence[str], texts: Sequence[str], literal: Container[str]) -> tuple[Similar, ...]:
     """Return for each phrase the sentence of some texts that is most like it, the first of equals.
 
     `literal` are the phrases that the texts hold literally. Raises CannotJudge without the model.
@@ -43,13 +43,12 @@ def most_similar(phrases: Sequence[str], texts: Sequence[str], literal: Sequence
         for start, end in whole.sentences:
             if plain := whole.text[start:end].replace("|", " ").strip():
                 sentences.setdefault(text[slice(*whole.span(start, end))].strip(), plain)
-    held = frozenset(literal)
     found = []
     for phrase in phrases:
         vector = _embed(phrase)
         figures = {one: round(float(vector @ _embed(plain)), 3) for one, plain in sentences.items()}
         best = max(figures, key=figures.__getitem__, default="")
-        found.append(Similar(phrase, best[:_MOST_SHOWN], figures.get(best, 0.0), phrase in held))
+        found.append(Similar(phrase, best[:_MOST_SHOWN], figures.get(best, 0.0), phrase in literal))
     return tuple(found)
 
 

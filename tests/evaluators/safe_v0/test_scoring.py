@@ -165,12 +165,12 @@ def test_archetype_weights_replace_the_weights_of_their_archetype_only() -> None
 
 CASE = st.builds(
     case,
-    test_id=st.integers().map(str),
+    id=st.integers().map(str),
     archetype=st.sampled_from("abcd"),
     must_find_signals=st.sampled_from([("m", *"xyz"[:missing]) for missing in range(4)]),
     signals=st.sampled_from([("m",), ()]),
 )
-CASES = st.lists(CASE, min_size=1, max_size=12, unique_by=lambda one: one.test_id)
+CASES = st.lists(CASE, min_size=1, max_size=12, unique_by=lambda one: one.id)
 
 
 @given(CASES, st.randoms(use_true_random=False), st.integers(0, 12))
