@@ -42,7 +42,11 @@ from safe_gate.core.text.characters import LINES_OF_HTML
 from safe_gate.core.text.mapped_text import Normalised
 from safe_gate.evaluators.safe_v0.result import Uncounted, UncountedReason
 
-_FILE = Path(__file__).with_name("clinical.json")
+_FILE = Path(__file__).with_name("clinical.json").read_bytes()
+TRIGGERS_DIGEST = sha256(_FILE).hexdigest()
+"""The SHA-256 of the table of triggers."""
+_TABLE = json.loads(_FILE)
+_FILLERS, _UNITS = frozenset(_TABLE["fillers"]), frozenset(_TABLE["units"])
 # What begins a line and is no word of it: the signs of a heading, a quotation or an item of a list.
 _MARK = r"""(?m:^)(?:
     (?:[*\u00b7] | \#{1,6} | \+(?!\ ve\b) | >(?!\ ?\d+(?![.)]\s|\d)))\s
@@ -88,6 +92,7 @@ _OPEN = frozenset({"any", "denies", "following", "for", "if", "of", "with", "wit
 _COORDINATORS = frozenset({",", ":", "and", "hence", "or", "so", "then", "therefore"})
 _LINKS = frozenset({"be", "been", "of", "to"})
 _CLAUSES = ("is", "went_on", "goes_on", "stays", "shows", "by", "found", "state", "fine", "over")
+_CLAUSAL = {"and", ":", "#", *(word for name in _CLAUSES for word in _TABLE["words"][name])}  # may make a part a clause
 _MOST_FILLERS = 2
 _FARTHEST = 30  # words behind a negation that undoes another one
 _PART = 3  # the most words between two commas of a list that a trigger behind it covers
@@ -104,11 +109,8 @@ _BOTH_WAYS = {"ends", "pseudo", _SENTENCE, _DASH}
 _ENDS = {_FORWARD: {*_BOTH_WAYS, "lifts"}, _BACKWARD: {*_BOTH_WAYS, _ITEM, _COLON}}
 
 
-class _Effect(NamedTuple):
-    """What a phrase of the table does: its role for a kind of triggers, "" for all kinds."""
-
-    kind: str
-    role: str
+_Effect = tuple[str, str]
+"""What a phrase of the table does: a kind of triggers, "" for all kinds, and its role for them."""
 
 
 class _State:
@@ -120,12 +122,12 @@ class _State:
         self.following: dict[str, list[_State]] = {}  # by the next word
         self._by_part: dict[str, _State] = {}
 
-    def after(self, part: str, classes: Mapping[str, Sequence[str]]) -> _State:
+    def after(self, part: str) -> _State:
         """Return the state after a word, or after any of a class of words or of phrases, perhaps with an ending."""
         if part not in self._by_part:
             self._by_part[part] = _State(is_specific=self.is_specific and not part.startswith("*"))
             name, _, ending = part.removeprefix("{").partition("}")
-            for member in classes[name] if part.startswith("{") else [part]:
+            for member in _TABLE["words"][name] if part.startswith("{") else [part]:
                 *words, last = f"{member}{ending}".replace("-", " ").split()
                 state = self
                 for word in words:
@@ -135,50 +137,32 @@ class _State:
         return self._by_part[part]
 
 
-class _Table(NamedTuple):
-    """The phrases that begin or end a scope, the words that may stand between their words, and units."""
-
-    phrases: _State
-    fillers: frozenset[str]
-    units: frozenset[str]
-    clausal: frozenset[str]  # words that may make a part between commas a clause
-
-    def skips(self, word: str) -> bool:
-        """Return whether a word may stand between the words of a phrase."""
-        return word.endswith("ly") or word in self.fillers
-
-    def has(self, word: str) -> bool:
-        """Return whether a word alone is a phrase."""
-        return any(state.effects for state in self.phrases.following.get(word, ()))
-
-
 @cache
-def _table() -> _Table:
-    data = json.loads(_FILE.read_bytes())
-    phrases = _State()
-    for kind, roles in (("", data["all kinds"]), *data["kinds"].items()):
+def _phrases() -> _State:
+    """Return the phrases of the table that begin or end a scope."""
+    start = _State()
+    for kind, roles in (("", _TABLE["all kinds"]), *_TABLE["kinds"].items()):
         for role, some in roles.items():
-            for typed in some:
-                state = phrases
-                for part in typed.split():
-                    state = state.after(part, data["words"])
-                state.effects.append(_Effect(kind, role))
-    clausal = frozenset(word for name in _CLAUSES for word in data["words"][name]) | {"and", ":", "#"}
-    return _Table(phrases, frozenset(data["fillers"]), frozenset(data["units"]), clausal)
+            for phrase in some:
+                state = start
+                for part in phrase.split():
+                    state = state.after(part)
+                state.effects.append((kind, role))
+    return start
 
 
-@cache
-def triggers_digest() -> str:
-    """Return the SHA-256 of the table of triggers."""
-    return sha256(_FILE.read_bytes()).hexdigest()
+def _is_phrase(word: str) -> bool:
+    """Return whether a word alone is a phrase of the table."""
+    return any(state.effects for state in _phrases().following.get(word, ()))
 
 
-class Occurrence(NamedTuple):
-    """A place of a phrase in a recorded text, in code points, and why it does not count, if so."""
+def _is_skipped(word: str) -> bool:
+    """Return whether a word may stand between the words of a phrase."""
+    return word.endswith("ly") or word in _FILLERS
 
-    start: int
-    end: int
-    uncounted: Uncounted | None
+
+Occurrence = tuple[int, int, Uncounted | None]
+"""A place of a phrase in a recorded text, in code points, and why it does not count, if so."""
 
 
 class _Unit(NamedTuple):
@@ -271,16 +255,16 @@ class Note:
             why = self._partial(start, end) or self._cancelled(start, end, phrase)
             for one in self._covers.get(UncountedReason.NEGATED, ()) if occurrences and self._words[end] == ":" else ():
                 if (trigger := one[after]) and trigger.start == end + 1:
-                    why = why or occurrences[-1].uncounted  # "Fever: no fever."
+                    why = why or occurrences[-1][-1]  # "Fever: no fever."
             span = self._normalised.span(self._spans[start][0], self._spans[end - 1][1])
-            occurrences.append(Occurrence(*span, why))
+            occurrences.append((*span, why))
             after = start
         yield from reversed(occurrences)
         sought = phrase._lowered.strip()
         begin = self._lowered.find(sought) if sought and not free else -1
         if begin >= 0:
             end = begin + len(sought)  # signs alone are whole
-            yield Occurrence(*self._normalised.span(begin, end), self._longer(begin, end) if size else None)
+            yield *self._normalised.span(begin, end), self._longer(begin, end) if size else None
 
     @cached_property
     def _places(self) -> Mapping[str, Sequence[int]]:
@@ -319,18 +303,18 @@ class Note:
         """Return the longer word, number, range or unit that words are a part of, None if they are whole."""
         begin, stop, last = self._spans[start][0], self._spans[end - 1][1], self._words[end - 1]
         before, after = self._text[max(0, begin - 3) : begin], self._text[stop : stop + 2]
-        units, low, high = _table().units, start - self._joined(start), end + self._joined(end)
+        low, high = start - self._joined(start), end + self._joined(end)
         is_part = self._words[start][0].isdigit() and _BEFORE_NUMBER.search(before) is not None
         if last[0].isdigit():
             is_part |= _AFTER_NUMBER.match(after) is not None
-            is_part |= after[:1].isalpha() and self._words[end] not in units
+            is_part |= after[:1].isalpha() and self._words[end] not in _UNITS
         else:
             is_part |= after[:1].isdigit()
-            is_dose = last in units and end - start > 1 and self._words[end + 2 : end + 3] != [last]  # "500mg/125mg"
+            is_dose = last in _UNITS and end - start > 1 and self._words[end + 2 : end + 3] != [last]  # "500mg/125mg"
             is_part |= is_dose and _AFTER_UNIT.match(after) is not None
             if is_dose and self._breaks.keys().isdisjoint((end, end + 1)) and self._words[end] in ("/", "per"):
                 sign, of = self._words[end : end + 2]
-                if of in units - {"ng"} or (sign == "/" and of[0].isdigit()):  # "5 mg per kg", "5 mg / 2 ml"
+                if of in _UNITS - {"ng"} or (sign == "/" and of[0].isdigit()):  # "5 mg per kg", "5 mg / 2 ml"
                     high += 2
         is_part |= (low, high) != (start, end)
         return self._longer(self._spans[low][0], self._spans[high - 1][1]) if is_part else None
@@ -381,10 +365,10 @@ class Note:
         if not any(kind == negated for kind, _ in phrase._units[1].effects) or _COORDINATORS & {*words}:
             return False
         if trigger.end > start:
-            is_negated = any(map(_table().has, self._words[trigger.start : start]))
+            is_negated = any(map(_is_phrase, self._words[trigger.start : start]))
             return is_negated or (negated, "pseudo") in trigger.effects  # "not ruled out", not "was negative for"
         before = self._words[start - 1]
-        return len(words) == 1 or words[-1] == "without" or before in _LINKS or _table().skips(before)
+        return len(words) == 1 or words[-1] == "without" or before in _LINKS or _is_skipped(before)
 
     @cached_property
     def _covers(self) -> Mapping[str, Sequence[Sequence[_Unit | None]]]:
@@ -451,11 +435,11 @@ class Note:
 
     def _part(self, comma: int) -> int:
         """Return how many words are between a comma and the one before it, as if more if they may be a clause."""
-        start, table = comma, _table()
+        start = comma
         while start >= comma - _PART and start not in self._breaks and self._words[start - 1] != ",":
             start -= 1
         part = self._keys[start:comma]
-        is_clause = table.clausal & {*part} or any(one.endswith("ed") or table.has(one) for one in part)
+        is_clause = _CLAUSAL & {*part} or any(one.endswith("ed") or _is_phrase(one) for one in part)
         return _ALL if is_clause else len(part)
 
     def _structure(self) -> tuple[Mapping[int, str], Mapping[int, int]]:
@@ -508,16 +492,16 @@ class Note:
         units, end = list[_Unit](), 0
         while (start := end) < len(self._words):
             if cut := self._breaks.get(start):
-                units.append(_Unit(start, start, "", [_Effect("", cut)]))
-            root, is_first = _table().phrases, cut in (_SENTENCE, _ITEM) or self._words[start - 1] == ";"
+                units.append(_Unit(start, start, "", [("", cut)]))
+            root, is_first = _phrases(), cut in (_SENTENCE, _ITEM) or self._words[start - 1] == ";"
             states = (root, *root.following["^"]) if is_first else (root,)
             found = [one for state in states for one in self._phrases(state, start)]
             end, *fit = max((rank for *rank, _ in found), default=[start + 1])
             effects = [one for *rank, some in found if rank == [end, *fit] for one in some]
             if not _IF & self._ahead[start][1]:
-                effects = [one for one in effects if not one.role.endswith(" if")]
+                effects = [(kind, role) for kind, role in effects if not role.endswith(" if")]
             if self._normalised.text[self._spans[start][0]] == ":" and not effects:
-                effects = [_Effect("", _COLON)]
+                effects = [("", _COLON)]
             is_joined = self._gaps[start] == "-" or self._words[start - 1] == "non"
             units.append(_Unit(start, end, self._words[start], effects, is_joined))
         return units
@@ -528,8 +512,8 @@ class Note:
         Those fit better that a clause ends with, and then those without wild cards. None goes beyond a break.
         Adverbs do not keep its words apart: "could not be definitively ruled out".
         """
-        word, end, table = self._keys[place], place + 1, _table()
-        keys = (word, "*ed" if word.endswith("ed") else "", "*" if word.isalpha() and not table.has(word) else "")
+        word, end = self._keys[place], place + 1
+        keys = (word, "*ed" if word.endswith("ed") else "", "*" if word.isalpha() and not _is_phrase(word) else "")
         for one in (one for key in keys for one in state.following.get(key, ())):
             if one.effects:
                 yield end, False, one.is_specific, one.effects
@@ -537,7 +521,7 @@ class Note:
                 yield end, True, one.is_specific, last.effects
             if end not in self._breaks:
                 yield from self._phrases(one, end, _MOST_FILLERS)
-        if skips and table.skips(word) and end not in self._breaks:
+        if skips and _is_skipped(word) and end not in self._breaks:
             yield from self._phrases(state, end, skips - 1)
 
     def _ends_clause(self, place: int) -> bool:
@@ -545,7 +529,7 @@ class Note:
         begins = {_SENTENCE, _ITEM} & {self._breaks.get(place - 1), self._breaks.get(place - 2)}
         if begins and self._lists.get(place) == place and self._words[place - 1] == "denies":
             return False  # "He denies", above a list
-        while place not in self._breaks and _table().skips(self._words[place]):
+        while place not in self._breaks and _is_skipped(self._words[place]):
             place += 1
         return place in self._breaks or self._words[place] in _CLAUSE_ENDS
 
@@ -561,7 +545,7 @@ def match_phrases(needles: Iterable[str], notes: Sequence[Note]) -> tuple[set[st
     found, uncounted = set[str](), list[Uncounted]()
     for needle in needles:
         phrase = Note(needle)
-        reasons = [one.uncounted for note in notes for one in note.occurrences(phrase)]
+        reasons = [why for note in notes for _, _, why in note.occurrences(phrase)]
         if None in reasons:
             found.add(needle)
         else:

@@ -153,23 +153,22 @@ class Settings(gate.Limits):
 
     def contradictions(self) -> Iterator[Contradiction]:
         """Yield thresholds of which Pass is below Review, and weights that are all zero."""
-        thresholds = self.thresholds.model_dump(by_alias=True)
+        thresholds, weights = self.thresholds.model_dump(by_alias=True), self.weights.model_dump()
+        nowhere = "are all zero; expected at least one weight above 0"
         for metric, limits in thresholds.items():
             if limits["pass"] < limits["review"]:
                 words = f"is {limits['pass']}, below {limits['review']} ({{}}); expected pass >= review"
                 yield Contradiction(words, (f"thresholds.{metric}.pass", f"thresholds.{metric}.review"))
-        for archetype, overrides in (self.archetypes or {}).items():
-            for metric, own in overrides.get("thresholds", {}).items():
-                limits = thresholds[metric] | own
-                if limits["pass"] < limits["review"]:
-                    words = f"pass is {limits['pass']}, below review, {limits['review']}"
-                    words = f"{words} (values not set here are those for all); expected pass >= review"
-                    yield Contradiction(words, key=("archetypes", archetype, "thresholds", metric))
-        weights, nowhere = self.weights.model_dump(), "are all zero; expected at least one weight above 0"
         if not any(weights.values()):
             yield Contradiction(nowhere, tuple(f"weights.{metric}" for metric in METRICS), ("weights",))
-        for archetype, overrides in (self.archetypes or {}).items():
-            if not any({**weights, **overrides.get("weights", {})}.values()):
+        for archetype, own in (self.archetypes or {}).items():
+            for metric, given in own.get("thresholds", {}).items():
+                limits = thresholds[metric] | given
+                if limits["pass"] < limits["review"]:
+                    words = f"pass is {limits['pass']}, below review, {limits['review']}"
+                    words += " (values not set here are those for all); expected pass >= review"
+                    yield Contradiction(words, key=("archetypes", archetype, "thresholds", metric))
+            if not any({**weights, **own.get("weights", {})}.values()):
                 yield Contradiction(nowhere, key=("archetypes", archetype, "weights"))
 
 
@@ -267,9 +266,7 @@ class SafeV0(Evaluator):
         return judged.label_faults(case, case.get("expected", {}), "expected")
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
-        names = "thresholds", "weights", "strict_ah", "safe_match", "archetypes"
-        Policy.of(settings)  # raises where a model is needed and not there
-        return json.dumps({name: settings[name] for name in names})
+        return json.dumps(Policy.of(settings).recorded)
 
     def compile(self, recipe: str) -> Any:
-        return Policy.of(json.loads(recipe))
+        return Policy(json.loads(recipe))

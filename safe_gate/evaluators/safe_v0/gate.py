@@ -6,7 +6,7 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cache
 from heapq import nsmallest
@@ -201,16 +201,8 @@ def _vacuous(number: int, total: int) -> VacuousScores:
     return VacuousScores(total, number, share(number, total))
 
 
-def _min_pass_rate(measure: Callable[[Any], Share]) -> Rule:
-    return Rule("min-pass-rate", "safe_v0", measure, forgives=always, finds=ANY_SEVERITY)
-
-
 def _passed(passed: int, total: int) -> Share:
     return Share("Pass rate", passed, total, f"{passed} of {plural(total, 'SAFE v0 case')} labelled Pass")
-
-
-def _labelled_fail(part: Part) -> Count:
-    return Count(part.rates.labels[Label.FAIL], "SAFE v0 case labelled Fail", "SAFE v0 cases labelled Fail")
 
 
 def _nothing_expected(part: Part) -> Share:
@@ -231,11 +223,17 @@ class Limits(Group):
 
 
 rules = (
-    _min_pass_rate(lambda part: _passed(part.rates.labels[Label.PASS], part.total_cases)),
+    Rule(
+        "min-pass-rate",
+        "safe_v0",
+        lambda part: _passed(part.rates.labels[Label.PASS], part.total_cases),
+        forgives=always,
+        finds=ANY_SEVERITY,
+    ),
     Rule(
         "max-fail-labels",
         "safe_v0",
-        _labelled_fail,
+        lambda part: Count(part.rates.labels[Label.FAIL], "SAFE v0 case labelled Fail", "SAFE v0 cases labelled Fail"),
         forgives=lambda result: result.label == Label.FAIL,
         finds=FAILING,
     ),
@@ -251,7 +249,7 @@ rules = (
 )
 """The rules on all cases; each is named as its option."""
 
-group_rules = (_min_pass_rate(lambda group: _passed(group.passed, group.cases)),)
+group_rules = (rules[0]._replace(measure=lambda group: _passed(group.passed, group.cases)),)
 """The rules on the cases of one archetype, on its figures in `by_archetype`."""
 
 pass_counting_settings = ()
@@ -298,12 +296,6 @@ def allowed_misses(key: str, asks: Mapping[str, Any], settings: Mapping[str, Any
     """Return how many entries of a list of a case may be missed, or used, by each threshold of its metric.
 
     The threshold for review counts only if the gate limits failing labels.
-
-    >>> [allowed_misses("CR", {"CR": ["fever"] * count}, {"thresholds": {"CR": {"pass": 0.8}}}) for count in (1, 4, 5)]
-    [(0,), (0,), (1,)]
-    >>> thresholds = {"AH": {"pass": 1.0, "review": 0.5}}
-    >>> allowed_misses("AH", {"AH": ["fault", "zebra"]}, {"thresholds": thresholds, "max_fail_labels": 0})
-    (0, 1)
     """
     if key not in METRICS or (key == "AH" and settings.get("strict_ah")):
         return ()

@@ -303,6 +303,7 @@ _SEARCHES = {
 """By metric: in which fields of the output its needles are found, which way they count, and what they are."""
 
 _MOST_MARKS = 50  # places of one needle in one text that are marked
+_NOT_LITERAL = ", which is literally not there"
 
 
 def result_fields(_result: Result, _texts: JsonObject) -> Mapping[str, str]:
@@ -313,49 +314,41 @@ def result_fields(_result: Result, _texts: JsonObject) -> Mapping[str, str]:
 def marks(case: Result, texts: JsonObject) -> Iterator[Mark]:
     """Yield the places of each metric's needles in the texts. Like scoring, this ignores case."""
     for metric, (fields, side, says) in _SEARCHES.items():
+        is_clinical = case.uncounted is not None and metric != "AH"
         for field in fields:
             text = texts.get(field, "")
-            if case.uncounted is not None and metric != "AH":
-                yield from _clinical_marks(metric, case, field, text)
-                continue
-            lowered = text.lower()
-            places = [place for place, char in enumerate(text) for _ in char.lower()]  # U+0130 becomes two letters
-            yield from _similar_marks(metric, case, field, text)
-            for needle in filter(None, dict.fromkeys(case.found[metric])):
-                for found in islice(re.finditer(re.escape(needle.lower()), lowered), _MOST_MARKS):
-                    begin, stop = places[found.start()], places[found.end() - 1] + 1
-                    yield Mark(field, begin, stop, text[begin:stop], side, metric, says)
+            # Each signal is read alone.
+            entries = text.split("\n") if is_clinical and field == "signals" else (text,)
+            for start, end, why, counts in (_clinical_places if is_clinical else _places)(metric, case, entries):
+                how = (side, metric, says) if counts else (Side.CANCELLED, metric, f"does not count in the {field}")
+                yield Mark(field, start, end, text[start:end], *how, why=why)
 
 
-def _clinical_marks(metric: str, case: Result, field: str, text: str) -> Iterator[Mark]:
-    """Yield the places of a metric's needles by clinical matching; those of a missing one with the reason."""
-    _, side, says = _SEARCHES[metric]
-    begin, needles = 0, (*case.found[metric], *case.missing[metric])
-    phrases = [(clinical.Note(one), one in case.missing[metric]) for one in dict.fromkeys(needles)]
-    for entry in text.split("\n") if field == "signals" else (text,):
-        note = clinical.Note(entry)
-        for phrase, is_missing in phrases:
-            for start, end, uncounted in islice(note.occurrences(phrase), _MOST_MARKS):
-                place = (field, begin + start, begin + end, entry[start:end])
-                if not uncounted:
-                    yield Mark(*place, side, metric, says)
-                elif is_missing:
-                    where = f"does not count in the {field}"
-                    yield Mark(*place, Side.CANCELLED, metric, where, why=_reason_phrase(uncounted))
-        begin += len(entry) + 1
-
-
-def _similar_marks(metric: str, case: Result, field: str, text: str) -> Iterator[Mark]:
-    _, side, says = _SEARCHES[metric]
+def _places(metric: str, case: Result, entries: Sequence[str]) -> Iterator[tuple[int, int, Phrase, bool]]:
+    """Yield the places of a metric's needles in a text, and of the sentences that are similar to one."""
+    (text,) = entries
     for one in (case.similar or {}).get(metric, ()):
         start = text.find(one.sentence) if one.phrase in case.found[metric] and not one.literal else -1
         if start >= 0:
-            why = (
-                f"similarity {fixed(one.similarity, 3)} with ",
-                Untrusted(one.phrase),
-                ", which is literally not there",
-            )
-            yield Mark(field, start, start + len(one.sentence), one.sentence, side, metric, says, why=why)
+            alike = f"similarity {fixed(one.similarity, 3)} with "
+            yield start, start + len(one.sentence), (alike, Untrusted(one.phrase), _NOT_LITERAL), True
+    for needle in filter(None, dict.fromkeys(case.found[metric])):
+        for found in islice(re.finditer(re.escape(needle), text, re.IGNORECASE), _MOST_MARKS):
+            yield *found.span(), (), True
+
+
+def _clinical_places(metric: str, case: Result, entries: Sequence[str]) -> Iterator[tuple[int, int, Phrase, bool]]:
+    """Yield the places of a metric's needles by clinical matching; those of a missing one with the reason."""
+    begin, missing = 0, case.missing[metric]
+    phrases = [(clinical.Note(one), one in missing) for one in dict.fromkeys((*case.found[metric], *missing))]
+    for entry in entries:
+        note = clinical.Note(entry)
+        for phrase, is_missing in phrases:
+            for start, end, uncounted in islice(note.occurrences(phrase), _MOST_MARKS):
+                if is_missing or not uncounted:
+                    why = _reason_phrase(uncounted) if uncounted else ()
+                    yield begin + start, begin + end, why, not uncounted
+        begin += len(entry) + 1
 
 
 def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:

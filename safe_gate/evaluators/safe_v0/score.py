@@ -74,7 +74,7 @@ class Policy(NamedTuple):
             "match": match,
         }
         if match == "clinical":
-            recorded["triggers"] = clinical.triggers_digest()
+            recorded["triggers"] = clinical.TRIGGERS_DIGEST
         if match == "semantic":
             recorded |= {"similarity": float(similarity or SIMILARITY), "model": semantic.model_digests()}
         return cls(recorded)

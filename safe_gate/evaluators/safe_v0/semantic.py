@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from string import punctuation
-from typing import Any, NamedTuple
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 from safe_gate.evaluators.safe_v0.clinical import read_lines
@@ -54,22 +54,12 @@ def most_similar(phrases: Sequence[str], texts: Sequence[str], literal: Containe
 
 def model_digests() -> Mapping[str, str]:
     """Return the SHA-256 of each file of the model by its name. Raises CannotJudge without the model."""
-    return _load_model().digests
-
-
-class _Model(NamedTuple):
-    """The sentence model: the digests of its files, its words, its weights by name, and how many layers and heads."""
-
-    digests: Mapping[str, str]
-    words: Mapping[str, int]
-    weights: Mapping[str, Any]
-    layers: int
-    heads: int
-    epsilon: float
+    return _load_model()[0]
 
 
 @cache
-def _load_model() -> _Model:
+def _load_model() -> tuple[Mapping[str, str], Mapping[str, int], Mapping[str, Any], Sequence[Any]]:
+    """Return the digests of the model's files, its words, its weights, and its layers, heads and epsilon."""
     package = find_spec("all_minilm_l6_v2")  # which is not imported
     try:
         with ZipFile(Path(package.origin if package and package.origin else "").with_name("model.zip")) as archive:
@@ -82,8 +72,8 @@ def _load_model() -> _Model:
         )
         raise CannotJudge(Problem(Place("safe-match"), words, code=Code.UNAVAILABLE)) from None
     config, words_of = json.loads(files["config.json"]), json.loads(files["tokenizer.json"])["model"]["vocab"]
-    sizes = (config[name] for name in ("num_hidden_layers", "num_attention_heads", "layer_norm_eps"))
-    return _Model({name: sha256(data).hexdigest() for name, data in files.items()}, words_of, weights, *sizes)
+    sizes = tuple(config[name] for name in ("num_hidden_layers", "num_attention_heads", "layer_norm_eps"))
+    return {name: sha256(data).hexdigest() for name, data in files.items()}, words_of, weights, sizes
 
 
 def _import_numpy() -> Any:
@@ -114,7 +104,7 @@ def _embed(text: str) -> Any:
     """Return the vector of a text, of length 1."""
     np = _import_numpy()
 
-    _, words, weights, layers, heads, epsilon = _load_model()
+    _, words, weights, (layers, heads, epsilon) = _load_model()
     ids = _token_ids(text, words)
 
     def normed(values: Any, name: str) -> Any:
@@ -165,12 +155,12 @@ def _split_words(text: str) -> Sequence[str]:
     cut = text[: _MOST_TOKENS * _LONGEST_WORD].replace("\ufffd", "")
     shown = (char for char in cut if char.isspace() or unicodedata.category(char)[0] != "C")
     plain = (char for char in unicodedata.normalize("NFD", "".join(shown)) if unicodedata.category(char) != "Mn")
-    return "".join(f" {char.lower()} " if _stands_alone(char) else char.lower() for char in plain).split()
 
+    def stands_alone(char: str) -> bool:  # a sign, or Chinese
+        is_sign = char in punctuation or unicodedata.category(char)[0] == "P"
+        return is_sign or unicodedata.name(char, "").startswith("CJK ")
 
-def _stands_alone(char: str) -> bool:
-    """Return whether a character is a word: a sign, or Chinese."""
-    return char in punctuation or unicodedata.category(char)[0] == "P" or unicodedata.name(char, "").startswith("CJK ")
+    return "".join(f" {char.lower()} " if stands_alone(char) else char.lower() for char in plain).split()
 
 
 def _word_pieces(word: str, words: Mapping[str, int]) -> list[int]:
