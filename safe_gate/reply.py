@@ -109,7 +109,7 @@ def score_output(
         followup_questions=tuple(followup_questions),
         place=Place(""),
     )
-    return safe_score.score_case(case, safe_score.Policy.of(settings.model_dump(by_alias=True)))
+    return safe_score.score_case(case, safe_score.recorded_policy(settings.model_dump(by_alias=True)))
 
 
 @_checked

@@ -5,14 +5,15 @@ from typing import Any
 
 from safe_gate.evaluators.safe_v0.evaluator import Settings
 from safe_gate.evaluators.safe_v0.result import Result
-from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
+from safe_gate.evaluators.safe_v0.score import Case, recorded_policy, score_case
+from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
 from tests.support.cases import Ran, SafeGate, report
 
 
-def policy(**settings: Any) -> Policy:
+def policy(**settings: Any) -> JsonObject:
     """Return the default policy with other settings, by the names of options."""
-    return Policy.of(Settings(**settings).model_dump(by_alias=True))
+    return recorded_policy(Settings(**settings).model_dump(by_alias=True))
 
 
 DEFAULT = policy()
@@ -31,7 +32,7 @@ def case(
     return Case(**{**names, **said, "needles": needles, **fields})
 
 
-def scored(by: Policy = DEFAULT, **fields: Any) -> Result:
+def scored(by: JsonObject = DEFAULT, **fields: Any) -> Result:
     return score_case(case(**fields), by)
 
 

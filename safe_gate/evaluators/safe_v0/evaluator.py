@@ -25,12 +25,24 @@ from safe_gate.core.case import (
 from safe_gate.core.evaluator import SCORING_FLAGS, Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import digest
-from safe_gate.core.setting import Entries, Group, Names, Number, Stripped, Switch, Text, Texts, Words, renamed
+from safe_gate.core.setting import (
+    Entries,
+    Group,
+    Names,
+    Number,
+    Stripped,
+    Switch,
+    Text,
+    Texts,
+    WholeOrOff,
+    Words,
+    renamed,
+)
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.safe_v0 import gate, present
 from safe_gate.evaluators.safe_v0.result import METRICS, SIMILARITY, Match, Part, Result
-from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, score_case
+from safe_gate.evaluators.safe_v0.score import UNUSED, Case, recorded_policy, score_case
 from safe_gate.model.codec import JsonObject
 
 _SCORES = ("run", "score", "explain")
@@ -70,7 +82,7 @@ class Weights(Group):
     AC: Number = Field(1.0, ge=0, le=1_000_000)
 
 
-class Settings(gate.Limits):
+class Settings(Group):
     """The settings of SAFE v0."""
 
     prefix = "SAFE_V0_"
@@ -87,6 +99,12 @@ class Settings(gate.Limits):
         }
     )
 
+    min_pass_rate: Annotated[Number, Names("gate", usual=True)] = Field(
+        0.8, ge=0, le=1, description="Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1)."
+    )
+    max_fail_labels: Annotated[WholeOrOff, Names("gate")] = Field(
+        None, ge=0, description="Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set."
+    )
     safe_batch: Annotated[Texts, Names("inputs", renamed("safe-batch", "batch", "score", "explain"), usual=True)] = (
         Field((), description="SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one per line.")
     )
@@ -266,7 +284,7 @@ class SafeV0(Evaluator):
         return judged.label_faults(case, case.get("expected", {}), "expected")
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile]) -> str:
-        return json.dumps(Policy.of(settings).recorded)
+        return json.dumps(recorded_policy(settings))
 
     def compile(self, recipe: str) -> Any:
-        return Policy(json.loads(recipe))
+        return json.loads(recipe)

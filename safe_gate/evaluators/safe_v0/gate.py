@@ -8,16 +8,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cache
 from heapq import nsmallest
-from typing import Annotated, Any, TypeVar
-
-from pydantic import Field
+from typing import Any, TypeVar
 
 from safe_gate.core.case import Scored
 from safe_gate.core.evaluator import ANY_SEVERITY, FAILING, Count, Rule, Share, always, no_reply
 from safe_gate.core.figures import ExactSum, plural, share
-from safe_gate.core.setting import Group, Names, Number, WholeOrOff
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import judged
 from safe_gate.evaluators.judged import CountedVerdict
@@ -34,7 +30,7 @@ from safe_gate.evaluators.safe_v0.result import (
     Vacuity,
     VacuousScores,
 )
-from safe_gate.evaluators.safe_v0.score import RANKS, UNUSED, Case, Policy, Threshold
+from safe_gate.evaluators.safe_v0.score import RANKS, UNUSED, Case, limits_of, recorded_policy
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import Failure, Interval, Metric, Outcome, Test
@@ -52,9 +48,9 @@ class Tally:
     sums: Mapping[str, ExactSum] = field(default_factory=lambda: dict.fromkeys(_SCORES, ExactSum()))
 
     @classmethod
-    def of(cls, case: Result, thresholds: Mapping[str, Threshold]) -> Tally:
-        """Return the tally of a case by its thresholds."""
-        passes = (metric for metric in METRICS if case.figures[metric] >= thresholds[metric].pass_)
+    def of(cls, case: Result, policy: JsonObject) -> Tally:
+        """Return the tally of a case."""
+        passes = (metric for metric in METRICS if metric not in _below_pass(case, policy))
         sums = {name: ExactSum.of(case.figures[name]) for name in _SCORES}
         return cls(Counter((case.label.value, *passes)), sums)
 
@@ -93,7 +89,7 @@ class Totals:
     worst: tuple[Result, ...] = ()
 
     @classmethod
-    def of(cls, scored: Sequence[tuple[Case, Result]], policy: Policy) -> Totals:
+    def of(cls, scored: Sequence[tuple[Case, Result]], policy: JsonObject) -> Totals:
         """Return the totals of scored cases."""
         results = [result for _, result in scored]
         counts = Counter(name for case, _ in scored for name in case.unused)
@@ -122,9 +118,8 @@ class Totals:
         )
 
 
-def _tallies(results: Iterable[Result], policy: Policy) -> dict[tuple[str, str], Tally]:
-    thresholds = cache(policy.thresholds_for)
-    return _sums(((one.batch, one.archetype), Tally.of(one, thresholds(one.archetype))) for one in results)
+def _tallies(results: Iterable[Result], policy: JsonObject) -> dict[tuple[str, str], Tally]:
+    return _sums(((one.batch, one.archetype), Tally.of(one, policy)) for one in results)
 
 
 def _sums(pairs: Iterable[tuple[Key, Tally]]) -> dict[Key, Tally]:
@@ -139,7 +134,7 @@ def _worst(results: Iterable[Result]) -> tuple[Result, ...]:
     return tuple(nsmallest(WORST, results, key=lambda one: (one.composite, one.id)))
 
 
-def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_at: str) -> Part:
+def report(totals: Totals, results: Sequence[Result], policy: JsonObject, generated_at: str) -> Part:
     """Return the report of section 5.1 with everything of section 4.2, and the policy.
 
     `results` are in the report's order. Rates and means are fractions in [0, 1], not rounded.
@@ -156,7 +151,7 @@ def report(totals: Totals, results: Sequence[Result], policy: Policy, generated_
         generated_at=generated_at,
         batch_id=",".join(by_batch),
         concern_id=",".join(sorted({concern for _, concern in totals.concerns})),
-        policy=policy.recorded,
+        policy=policy,
         total_cases=whole.count,
         summary=whole.rates().summary(),
         rates=whole.rates(),
@@ -211,17 +206,6 @@ def _nothing_expected(part: Part) -> Share:
     return Share("Share of vacuous scores", vacuous, total, words)
 
 
-class Limits(Group):
-    """The settings of the rules: the limit of each, by its name."""
-
-    min_pass_rate: Annotated[Number, Names("gate", usual=True)] = Field(
-        0.8, ge=0, le=1, description="Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1)."
-    )
-    max_fail_labels: Annotated[WholeOrOff, Names("gate")] = Field(
-        None, ge=0, description="Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set."
-    )
-
-
 rules = (
     Rule(
         "min-pass-rate",
@@ -262,12 +246,15 @@ def own_rules(_limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
 
 def failures(part: Part | Scored) -> Iterator[Failure]:
     """Yield the cases that are not labelled Pass, with the metrics below their threshold of Pass or failed verdicts."""
-    policy = Policy(part.policy)
     for result in part.results:
         if not result.passed:
-            thresholds = policy.thresholds_for(result.archetype)
-            low = frozenset(metric for metric in METRICS if result.scores[metric] < thresholds[metric].pass_)
-            yield Failure(result.id, low.union(result.rejected), result)
+            yield Failure(result.id, _below_pass(result, part.policy).union(result.rejected), result)
+
+
+def _below_pass(result: Result, policy: JsonObject) -> frozenset[str]:
+    """Return the metrics of a result that are below their threshold of Pass."""
+    limits = limits_of(policy, result.archetype)
+    return frozenset(metric for metric in METRICS if result.figures[metric] < limits[metric]["pass"])
 
 
 def restrict(part: Part, results: Sequence[Result]) -> Part:
@@ -275,7 +262,7 @@ def restrict(part: Part, results: Sequence[Result]) -> Part:
 
     Vacuous scores stay those of all: they follow from expectations, and fewer of these weaken the gate.
     """
-    tallies = _tallies(results, Policy(part.policy))
+    tallies = _tallies(results, part.policy)
     whole = sum(tallies.values(), Tally())
     return replace(
         part,
@@ -355,4 +342,4 @@ def scoring_terms(part: Part | Scored | None, _policy: JsonObject) -> Any:
 
 def recorded_settings(policy: JsonObject) -> Scored:
     """Return what a report records of its settings."""
-    return Scored(Policy.of(policy).recorded)
+    return Scored(recorded_policy(policy))

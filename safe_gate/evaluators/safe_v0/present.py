@@ -29,7 +29,7 @@ from safe_gate.evaluators.safe_v0.result import (
     Uncounted,
     UncountedReason,
 )
-from safe_gate.evaluators.safe_v0.score import Policy
+from safe_gate.evaluators.safe_v0.score import label_of, limits_of
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.results import (
     BatchEvent,
@@ -131,10 +131,10 @@ def _archetype_table(by_archetype: Mapping[str, Archetype]) -> Table:
 
 def _metric_rows(part: Part) -> Iterator[tuple[str, str, str, str]]:
     """Yield a row for each metric, with the status of its mean. AH warns at any violation (decision 29)."""
-    thresholds, violations = Policy(part.policy).thresholds_for(), part.failure_analysis.violations
+    violations = part.failure_analysis.violations
     for metric in METRICS:
         mean = part.rates.means[metric]
-        label = thresholds[metric].label(mean)
+        label = label_of(mean, part.policy["thresholds"][metric])
         status = "OK" if label is Label.PASS else "WARN (review threshold)"
         if label is Label.FAIL:
             status = "FAIL (below review threshold)"
@@ -246,10 +246,9 @@ def figures(part: Part | None) -> Figures:
 
 def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:
     """Yield the judgement of each metric, by the thresholds of the case's archetype, and of each judge."""
-    thresholds = Policy(part.policy).thresholds_for(case.archetype)
-    for metric in METRICS:
-        found = case.scores[metric]
-        label = thresholds[metric].label(found)
+    limits = limits_of(part.policy, case.archetype)
+    for metric, found in case.scores.items():
+        label = label_of(found, limits[metric])
         evidence = (*_quoted(_FAULT_NOUNS[metric], case.against[metric]), *_miss_phrases(metric, case))
         yield Judgement(metric, label.value, _SEVERITIES[label], found, () if label is Label.PASS else evidence)
     for name, one in case.judged.items():
@@ -353,10 +352,9 @@ def _clinical_places(metric: str, case: Result, entries: Sequence[str]) -> Itera
 
 def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
     """Return how each metric came to its score and label, and who gave each recorded verdict."""
-    thresholds = Policy(part.policy).thresholds_for(case.archetype)
     told: dict[str, Phrase] = {}
-    for metric in METRICS:
-        limits, noun = thresholds[metric], _NOUNS[metric]
+    for metric, limits in limits_of(part.policy, case.archetype).items():
+        noun = _NOUNS[metric]
         if metric == "AH":
             strict = ", and under strict-ah one is enough" if part.policy["strict_ah"] else ""
             counted = f"{plural(len(case.against[metric]), noun)} used{strict}"
@@ -364,7 +362,7 @@ def decisions(part: Part | Scored, case: Result) -> Mapping[str, Phrase]:
             found, total = len(case.found[metric]), len(case.found[metric]) + len(case.against[metric])
             counted = f"{found} of {plural(total, f'required {noun}')} found" if total else f"no {noun} is required"
         shown = score(case.scores[metric])
-        limited = f"Pass from {score(limits.pass_)}, Review from {score(limits.review)}."
+        limited = f"Pass from {score(limits['pass'])}, Review from {score(limits['review'])}."
         told[metric] = (f"{counted[0].upper()}{counted[1:]}: {shown}. {limited}",)
     return {**told, **{name: (*one.words, ".") for name, one in case.judged.items()}}
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from safe_gate.evaluators.safe_v0.gate import Totals, allowed_misses
 from safe_gate.evaluators.safe_v0.present import marks
-from safe_gate.evaluators.safe_v0.score import Case, Policy, score_case
+from safe_gate.evaluators.safe_v0.score import Case, score_case
 from tests.support.cases import DATA, SafeGate, refused, safe_case, write_batch
 from tests.support.git import commit_here
 from tests.support.reports import scorecard
@@ -131,7 +131,7 @@ def test_scenarios_give_archetypes_only_if_there_is_one_for_each_case(safe_gate:
     assert safe_gate("run", "--safe-batch", "b.json", "--baseline", base).code == 0
 
 
-def fold(cases: list[Case], by: Policy) -> Totals:
+def fold(cases: list[Case], by: Any) -> Totals:
     return sum((Totals.of([(case, score_case(case, by))], by) for case in cases), Totals())
 
 
