@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import safe_gate
-from safe_gate.evaluators.safe_v0.result import METRICS
+from safe_gate.evaluators.safe_v0.result import Match
 from tests.support.cases import DATA, REPOSITORY, SafeGate, read_lines, report, safe_case, write_batch
 from tests.support.git import commit_here as commit
 from tests.support.reports import scorecard
@@ -22,20 +22,19 @@ VOICES = {voice: [*some] for voice, some in groupby(SENTENCES, lambda one: one["
 TABLE = json.loads((REPOSITORY / "safe_gate/evaluators/safe_v0/clinical.json").read_text("utf-8"))
 
 
-def scored(sentence: str, *phrases: str) -> Any:
+def scored(sentence: str, *phrases: str, match: Match = "clinical") -> Any:
     return safe_gate.score_output(
-        signals=[], summary=sentence, followup_questions=[], must_contain_phrases=phrases, match="clinical"
+        signals=[], summary=sentence, followup_questions=[], must_contain_phrases=phrases, match=match
     )
 
 
 def counts(sentence: str, phrase: str) -> bool:
-    return bool(scored(sentence, phrase).details["AC"]["found"])
+    return bool(scored(sentence, phrase).found["AC"])
 
 
-def why(sentence: str, phrase: str) -> tuple[str, str]:
+def why(sentence: str, phrase: str) -> list[str] | None:
     """Return why a phrase that occurs does not count: the reason, and the trigger or the longer text."""
-    (one,) = scored(sentence, phrase).uncounted["AC"]
-    return one.why.value, one.trigger or one.within
+    return next(([one.why.value, one.trigger or one.within] for one in scored(sentence, phrase).uncounted["AC"]), None)
 
 
 @pytest.mark.parametrize("voice", VOICES)
@@ -58,33 +57,23 @@ def spelled(phrase: str) -> str:
 
 
 @pytest.mark.parametrize("kind", TABLE["kinds"])
-def test_every_trigger_keeps_a_phrase_from_counting(kind: str) -> None:
+def test_every_trigger_keeps_a_phrase_from_counting_and_no_pseudo_trigger_does(kind: str) -> None:
     assert counts("A zebra.", "zebra")
     for role, phrases in TABLE["kinds"][kind].items():
-        for phrase in phrases if role not in ("pseudo", "ends", "lifts") else ():
+        for phrase in phrases if role not in ("ends", "lifts") else ():
             trigger = spelled(phrase)
             sentence = f"zebra {trigger}" if "after" in role else f"{trigger} zebra".replace("? ", "?")
             sentence += " if yak" if role.endswith(" if") else ""
-            assert not counts(f"{sentence}.", "zebra"), f"{kind}, {role}: {phrase}"
+            assert counts(f"{sentence}.", "zebra") is (role == "pseudo"), f"{kind}, {role}: {phrase}"
 
 
-def test_no_pseudo_trigger_keeps_a_phrase_from_counting() -> None:
-    for kind, roles in TABLE["kinds"].items():
-        for phrase in roles["pseudo"]:
-            assert counts(f"{spelled(phrase)} zebra.", "zebra"), f"{kind}: {phrase}"
-
-
-def test_what_lifts_a_trigger_suspends_it_for_a_clause() -> None:
+def test_what_lifts_a_trigger_or_ends_its_scope_does() -> None:
     for phrase in TABLE["kinds"]["past"]["lifts"]:
         note = f"PMH: yak {phrase} zebra 5 mg{')' if phrase.startswith('(') else ''}, okapi."
         found = [counts(note, one) for one in ("yak", "zebra", "zebra 5 mg", "okapi")]
         assert found == [False, True, True, False], phrase
-
-
-def test_what_ends_a_scope_ends_it() -> None:
     for phrase in (*TABLE["all kinds"]["ends"], *TABLE["all kinds"]["new clause"]):
-        sentence = f"Denies a yak {spelled(phrase)} zebra."
-        assert counts(sentence, "zebra") or why(sentence, "zebra")[0] != "negated", phrase
+        assert "negated" not in (why(f"Denies a yak {spelled(phrase)} zebra.", "zebra") or ()), phrase
 
 
 def test_a_phrase_counts_or_a_reason_is_given() -> None:
@@ -93,8 +82,7 @@ def test_a_phrase_counts_or_a_reason_is_given() -> None:
     assert len(rows) > 120
     for row in rows:
         sentence, phrase = row["sentence"], row["phrase"]
-        assert counts(sentence, phrase) is (row["why"] is None), row
-        assert row["why"] in (None, [*why(sentence, phrase)] if row["why"] else None), row
+        assert (counts(sentence, phrase), why(sentence, phrase)) == (row["why"] is None, row["why"]), row
 
 
 LETTERS = "no denies if mother , . - \n fever 5 mg/ \u2019?: \u0130\u00df or but"
@@ -104,7 +92,7 @@ PIECES = st.sampled_from(["no", "fever", "chest pain", ",", ".", "denies", "or",
 @given(st.text(LETTERS, max_size=80), st.text(max_size=8).filter(lambda text: text.replace("\ufeff", "").strip()))
 def test_any_text_is_matched(sentence: str, phrase: str) -> None:
     found = scored(sentence, phrase, "fever", "5 mg", "no fever")
-    assert found.details["AC"]["found"] or found.details["AC"]["missing"]
+    assert found.found["AC"] or found.missing["AC"]
 
 
 @given(st.lists(PIECES, max_size=12).map(" ".join))
@@ -142,18 +130,6 @@ def test_a_run_counts_what_is_whole_and_affirmed_and_shows_why_the_rest_does_not
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
-def test_a_heading_covers_each_item_of_its_list_and_nothing_after_it(safe_gate: SafeGate) -> None:
-    note = "## Denies\n\n1. cough, dry or productive\n2. fever\n   or rigors\n\n**PMH**\n* asthma\n\nHe has a\nrash.\n- ? PE"
-    expected = asking(["rash"], ["fever", "rigors", "asthma", "PE"])
-    write_batch(BATCH, safe_case("one", expectations=expected, output=saying(summary=note)))
-    assert [safe_gate("run", "--safe-batch", "b.json", *flags).code for flags in ((), CLINICAL)] == [0, 1]
-    part = report()["safe_v0"]
-    assert part["results"][0]["scores"]["CR"] == 1.0
-    found = [(one["phrase"], one["why"], one["trigger"]) for one in part["results"][0]["uncounted"]["AC"]]
-    denied, past = [(one, "negated", "denies") for one in ("fever", "rigors")], ("asthma", "past", "pmh")
-    assert found == [*denied, past, ("PE", "hypothetical", "?")]
-
-
 BROKEN = [
     *("Seen for head\ninjury.", "Seen for head\r\n  injury.", "1. Fall with head\n   injury\n2. Cut"),
     *("<p>Seen for head<br>\ninjury.</p>", "Seen for **head**\ninjury.", "# Fall\n\nHead injury.\n\nCut."),
@@ -166,16 +142,10 @@ APART = [
 
 
 @pytest.mark.parametrize("match", ["clinical", "normalised"])
-def test_a_phrase_goes_over_the_end_of_a_line_but_not_of_an_item_a_heading_or_a_paragraph(
-    match: str, safe_gate: SafeGate
-) -> None:
-    texts = [*BROKEN, *APART]
-    expected = asking(phrases=["head injury"])
-    cases = [safe_case(f"{n}", expectations=expected, output=saying(summary=one)) for n, one in enumerate(texts)]
-    write_batch(BATCH, *cases)
-    _, part = run(safe_gate, "--safe-match", match)
-    found = [result["scores"]["AC"] for result in part["results"]]
-    assert found == [1.0] * len(BROKEN) + [0.0] * len(APART)
+def test_a_phrase_goes_over_the_end_of_a_line_but_not_of_an_item_a_heading_or_a_paragraph(match: Match) -> None:
+    for is_whole, texts in ((True, BROKEN), (False, APART)):
+        for text in texts:
+            assert bool(scored(text, "head injury", match=match).found["AC"]) is is_whole, text
     assert counts("> Seen for head\n> injury.", "head injury"), "a quoted paragraph"
     items = "- head\n- injury"
     assert counts(f"Regions:\n\n{items} of arm", items), "as it is expected"
@@ -191,55 +161,48 @@ def test_the_comment_quotes_the_text_in_which_a_phrase_does_not_count(safe_gate:
 def test_literal_matching_is_the_default_and_shows_nothing_of_it(safe_gate: SafeGate) -> None:
     write_batch(BATCH, note_case())
     ran, part = run(safe_gate)
-    (result,) = part["results"]
-    assert [result["scores"][metric] for metric in METRICS] == [1.0, 0.0, 1.0]
-    assert ("uncounted" in result, "triggers" in part["policy"], "does not count" in ran.out) == (False, False, False)
+    assert part["results"][0]["scores"]["CR"] == 1.0
+    assert ("uncounted" in part["results"][0], "triggers" in part["policy"], "not count" in ran.out) == (False,) * 3
 
 
 def test_without_recorded_text_the_reason_stays(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), note_case())
+    write_batch(BATCH, note_case())
     ran, part = run(safe_gate, *CLINICAL, "--text", "none")
-    (result,) = part["results"]
-    by_why = {one["why"]: one for one in result["uncounted"]["AC"]}
-    assert by_why["negated"]["trigger"] in ("denies", "no")
-    assert by_why["part"]["within"].startswith("sha256:")
+    negated, _, whole = part["results"][0]["uncounted"]["AC"]
+    assert (negated["trigger"], whole["within"][:7]) == ("denies", "sha256:")
     assert "1500 mg" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
 
 
 def test_explain_marks_each_occurrence(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), note_case())
-    out = safe_gate("explain", "one", "--batch", "b.json", *CLINICAL).out
-    assert 'does not count in the signals  "chest pain"  negated by "denies"' in out
+    write_batch(BATCH, note_case())
+    explain = ("explain", "one", "--batch", "b.json", *CLINICAL)
+    out = safe_gate(*explain).out
     assert 'does not count in the signals  "fever"  made hypothetical by "if"' in out
     assert out.count('does not count in the summary  "500 mg"  part of "1500 mg"') == 2, "for CR and for AC"
     assert out.count('does not count in the summary  "fever"  negated by "no"') == 2, "for CR and for AC"
     assert "Signals:\n  Denies chest pain\n  Seek help if fever persists\n" in out
     assert re.search(r'is a required phrase  \[\d\] "aspirin 300 mg"', out)
-    cases = json.loads(safe_gate("explain", "one", "--batch", "b.json", *CLINICAL, "--json").out)["cases"]
-    for judgement in cases[0]["judgements"].values():
-        for mark in judgement["marks"]:
-            assert cases[0]["texts"][mark["field"]][mark["start"] : mark["end"]] == mark["text"]
+    (case,) = json.loads(safe_gate(*explain, "--json").out)["cases"]
+    for mark in (mark for judgement in case["judgements"].values() for mark in judgement["marks"]):
+        assert case["texts"][mark["field"]][mark["start"] : mark["end"]] == mark["text"]
 
     write_batch(BATCH, safe_case("one", output=saying("No fever at home", summary="Fever. She went home.")))
-    out = safe_gate("explain", "one", "--batch", "b.json", *CLINICAL).out
+    out = safe_gate(*explain).out
     assert ('is a required signal  [1] "Fever"' in out, "does not count" in out) == (True, False), "it is found"
 
 
 def test_another_way_to_match_is_a_change_of_the_rules(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), note_case())
+    write_batch(BATCH, note_case())
     base = commit()
     Path("safe.config.json").write_text('{"safe-match": "clinical"}', "utf-8")
     ran, _ = run(safe_gate, "--baseline", base)
-    clinical = report()
-    (effect,) = (one for one in clinical["comparison"]["safe_v0"]["metrics"] if one["metric"] == "CR")
+    (effect,) = (one for one in report()["comparison"]["safe_v0"]["metrics"] if one["metric"] == "CR")
     assert (effect["baseline"], effect["today"], effect["head"]) == (1.0, 0.25, 0.25)
     assert "safe-match" in ran.out
-    run(safe_gate, "--safe-match", "literal")
-    assert report()["provenance"]["digests"]["rules"] != clinical["provenance"]["digests"]["rules"]
 
 
 def test_doctor_tells_how_many_cases_would_change(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), note_case(), safe_case("two"))
+    write_batch(BATCH, note_case(), safe_case("two"))
     ran = safe_gate("doctor", "--batch", "b.json")
     assert "would change the scores of 1 of 2 cases, and the label of 0" in ran.out
     assert "safe-match: clinical" in ran.out

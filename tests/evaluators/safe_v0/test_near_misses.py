@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.safe_v0.result import Match
+from safe_gate.evaluators.safe_v0.result import METRICS, Match
 from tests.support.cases import SafeGate, safe_case, write_batch
 from tests.support.reports import scorecard
 from tests.support.safe_v0 import asking, policy, run, saying, scored
@@ -58,26 +58,16 @@ def test_a_near_miss_is_reported_and_changes_no_score(is_needle_typed: bool, saf
         assert [f"near miss of {noun}" in text for text in files.values()] == [True] * 7
 
 
-def test_a_near_miss_matches_where_that_is_asked_for(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), *(case(name, typed) for name, typed in TYPED.items()))
-    _, part = run(safe_gate, "--safe-match", "normalised")
-    for result in part["results"]:
-        assert result["scores"] == {"CR": 1.0, "AH": 0.0, "AC": 1.0, "composite": pytest.approx(2 / 3)}
-        assert result["details"]["AH"] == {"violations": [TERM]}
-        assert result["details"]["CR"] == result["details"]["AC"] == {"found": [TERM], "missing": []}
-        assert "near_misses" not in result
-    assert (part["near_misses"], part["policy"]["match"]) == (0, "normalised")
-
-
 @pytest.mark.parametrize("match", ["literal", "normalised", "clinical"])
 def test_dashes_and_signs_that_mean_the_same_are_typography(match: Match, safe_gate: SafeGate) -> None:
-    pairs = [*SIGNS.items(), *((term, said) for said, term in SIGNS.items())]
+    pairs = [*SIGNS.items(), *((term, said) for said, term in SIGNS.items()), *((one, TERM) for one in TYPED.values())]
     write_batch(Path("b.json"), *(case(f"{n}", said, term) for n, (said, term) in enumerate(pairs)))
     _, part = run(safe_gate, "--safe-match", match)
     for result, (_, term) in zip(part["results"], pairs, strict=True):
-        scores = [result["scores"][metric] for metric in ("CR", "AH", "AC")]
+        scores = [result["scores"][metric] for metric in METRICS]
         assert scores == {"literal": [0, 1, 0], "normalised": [1, 0, 1], "clinical": [1, 1, 1]}[match], term
-        assert match == "normalised" or result["near_misses"]["AH"] == [term]
+        assert result["details"]["AH"]["violations"] == [term] * (match == "normalised")
+        assert result.get("near_misses", {}).get("AH", []) == [term] * (match != "normalised")
 
 
 def test_a_case_that_passes_with_a_near_miss_is_a_case_to_look_at(safe_gate: SafeGate) -> None:
@@ -103,10 +93,9 @@ def test_only_what_typography_hides_is_near(match: Match) -> None:
 
 
 def test_expectations_without_effect_are_named_once(safe_gate: SafeGate) -> None:
-    cases = [safe_case(id_) for id_ in "abc"]
-    for case, themes in zip(cases, (["rest"], ["rest"], []), strict=True):
+    cases = [safe_case(id_, expectations=asking(["fever"], ["went home"])) for id_ in "abc"]
+    for case, themes, count in zip(cases, (["rest"], ["rest"], []), (0, 9, 0), strict=True):
         case["expectations"]["followup_questions"]["required_themes"] = themes
-    for case, count in zip(cases[1:], (9, 0), strict=True):
         case["expectations"]["signal_generation"]["min_signal_count"] = count
     write_batch(Path("b.json"), *cases)
     ran, part = run(safe_gate)

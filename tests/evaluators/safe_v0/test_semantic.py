@@ -113,9 +113,12 @@ def test_a_similar_sentence_counts_and_is_named_beside_the_literal_result(safe_g
     assert result()["scores"]["AH"] == 1.0  # near a forbidden term is not the term
     policy = report()["safe_v0"]["policy"]
     assert (policy["match"], policy["similarity"], policy["model"]) == ("semantic", 0.994, digests)
+    assert "all_minilm_l6_v2" not in sys.modules, "it is read, not run"
     explained = safe_gate("explain", "a", "--batch", "b", "--safe-match", "semantic:0.994").out
     assert '"CAFE FEVER" (similarity 1.000 with "caf\u00e9 fever", which is literally not there)' in explained
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
+    assert model(2)["model.safetensors"] != digests["model.safetensors"]
+    assert safe_gate("verify", "reports/safe-gate.json").code == 1, "another model is another rule"
 
 
 def test_what_is_there_literally_counts_and_an_empty_output_has_no_sentence(safe_gate: SafeGate, model: Model) -> None:
@@ -133,22 +136,10 @@ def test_what_is_there_literally_counts_and_an_empty_output_has_no_sentence(safe
     "text",
     ["- He has fever", "* He has fever", "2) He has fever", "He has **fever**", "| He has | fever |", "He has\nfever"],
 )
-def test_no_mark_of_a_line_or_a_cell_changes_the_similarity(safe_gate: SafeGate, model: Model, text: str) -> None:
+def test_no_mark_of_a_line_or_a_cell_changes_the_similarity(model: Model, text: str) -> None:
     model()
-    write_batch(Path("b.json"), case("he has fever", summary=text))
-    safe_gate(*RUN, "--safe-match", "semantic:0.9")
-    assert (result()["scores"]["CR"], result()["similar"]["CR"][0]["similarity"]) == (1.0, 1.0)
-
-
-def test_another_model_or_threshold_is_another_rule(safe_gate: SafeGate, model: Model) -> None:
-    write_batch(Path("b.json"), case("chest pain", "He has fever."))
-    model()
-    safe_gate(*RUN, "--safe-match", "semantic:0.999", "--report-dir", "old")
-    old = report("old/safe-gate.json")["safe_v0"]["policy"]
-    model(2)
-    safe_gate(*RUN, "--safe-match", "semantic:0.001", "--baseline", "old/safe-gate.json")
-    new = report()["safe_v0"]["policy"]
-    assert {name for name in old["model"] if old["model"][name] != new["model"][name]} == {"model.safetensors"}
+    found = score_output(**saying(summary=text), must_find_signals=["he has fever"], match="semantic")
+    assert (found.scores["CR"], found.similar["CR"][0].similarity) == (1.0, 1.0)  # type: ignore[index]
 
 
 @pytest.mark.parametrize("lacks", ["package", "weights", "archive"])
@@ -157,13 +148,12 @@ def test_a_missing_model_is_one_error(safe_gate: SafeGate, model: Model, lacks: 
         model(without="model.safetensors" if lacks == "weights" else "")
     if lacks == "archive":
         tmp_path.joinpath("packages/all_minilm_l6_v2/model.zip").write_bytes(b"no archive")
-    semantic._load_model.cache_clear()
     write_batch(Path("b.json"), case("fever", "Fever."))
-    ran = safe_gate(*RUN, "--safe-match", "semantic")
     needs = "needs a sentence model: in a checkout, pip install '.[semantic]' (6 GB), or only its weights and NumPy"
-    assert (ran.code, ran.err.count(needs), len(ran.err.splitlines())) == (3, 1, 2)
+    err = refused(safe_gate(*RUN, "--safe-match", "semantic"), needs)
+    assert (err.count(needs), len(err.splitlines())) == (1, 2)
     with pytest.raises(ValueError, match="needs a sentence model"):
-        score_output(**saying("Fever.", questions=()), must_find_signals=["fevers"], match="semantic")
+        score_output(**saying("Fever."), must_find_signals=["fevers"], match="semantic")
 
 
 @pytest.mark.parametrize("value", ["semantic:1", "semantic:0.1234", "semantic:", "semantics", "Semantic", "clincal"])
@@ -183,12 +173,6 @@ def test_hostile_sentences_are_escaped_cut_and_withheld(safe_gate: SafeGate, mod
         assert "\x1b" not in written
         assert ("kanari" in written) == (text == "full")
         assert len(result()["similar"]["CR"][0]["sentence"]) <= 300
-
-
-def test_the_model_is_read_and_never_run(model: Model) -> None:
-    model()
-    assert semantic.model_digests()
-    assert "all_minilm_l6_v2" not in sys.modules
 
 
 @given(st.integers(-1000, 1000), st.integers(0, 999))
