@@ -21,7 +21,6 @@ from safe_gate.evaluators.replies import (
 from safe_gate.evaluators.safe_v0 import clinical
 from safe_gate.evaluators.safe_v0.result import (
     METRICS,
-    Archetype,
     FailureAnalysis,
     Label,
     Part,
@@ -58,17 +57,18 @@ _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to
 def section(part: Part) -> Section:
     """Return the scorecard of a SAFE v0 report as values, for any renderer to draw."""
     total, labels, results = part.total_cases, part.rates.labels, part.results
-    silent = {Label.PASS: passing_without_reply(part.no_reply, results)}
+    counts = [f"{label}: {labels[label]} ({percent(share(labels[label], total))})" for label in Label]
+    counts[0] += passing_without_reply(part.no_reply, results)
+    archetypes: list[tuple[Words, ...]] = []
+    for name, one in part.by_archetype.items():
+        means = map(score, (one.mean_CR, one.mean_AH, one.mean_AC))
+        rate = with_interval(one.pass_rate, one.interval.low, one.interval.high)
+        archetypes.append((Untrusted(name), str(one.cases), *means, rate))
+    by_archetype = Table(("Archetype", "Cases", *METRICS, "Pass rate"), "<>>>>>", archetypes)
     return Section(
         title=("SAFE v0 Scorecard - ", Untrusted(part.concern_id)),
         headline=f"{plural(total, 'case')}: " + ", ".join(f"{labels[label]} {label}" for label in Label),
-        counts=(
-            f"Total Cases: {total}",
-            *(
-                f"{label.value}: {labels[label]} ({percent(share(labels[label], total))}){silent.get(label, '')}"
-                for label in Label
-            ),
-        ),
+        counts=(f"Total Cases: {total}", *counts),
         metrics=Table(
             header=("Metric", "Mean Score", "Pass Rate", "Status"),
             align="^^^<",
@@ -80,19 +80,17 @@ def section(part: Part) -> Section:
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),
             align="<<^^^<",
-            rows=Spool(map(_case_row, results)),
+            rows=Spool(
+                (Untrusted(one.id), Untrusted(one.archetype), *map(score, one.scores.values()), one.label.upper())
+                for one in results
+            ),
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
         issues=tuple(_common_issues(part.failure_analysis)),
         findings=Spool(finding(one) for one in results if one.label != Label.PASS or one.no_reply or one.near),
         notes=tuple(_notes(part)),
-        details=(("Pass rate by archetype, with its 95 % interval", _archetype_table(part.by_archetype)),),
+        details=(("Pass rate by archetype, with its 95 % interval", by_archetype),),
     )
-
-
-def _case_row(case: Result) -> tuple[Words, ...]:
-    scores = (score(case.scores[metric]) for metric in METRICS)
-    return Untrusted(case.id), Untrusted(case.archetype), *scores, case.label.upper()
 
 
 def _notes(part: Part) -> Iterator[Phrase]:
@@ -116,19 +114,6 @@ def _notes(part: Part) -> Iterator[Phrase]:
             yield (f"{metric}: {cases} no {expected}, so 1.00 there proves nothing.",)
 
 
-def _archetype_table(by_archetype: Mapping[str, Archetype]) -> Table:
-    rows: tuple[tuple[Words, ...], ...] = tuple(
-        (
-            Untrusted(name),
-            str(group.cases),
-            *map(score, (group.mean_CR, group.mean_AH, group.mean_AC)),
-            with_interval(group.pass_rate, group.interval.low, group.interval.high),
-        )
-        for name, group in by_archetype.items()
-    )
-    return Table(("Archetype", "Cases", *METRICS, "Pass rate"), "<>>>>>", rows)
-
-
 def _metric_rows(part: Part) -> Iterator[tuple[str, str, str, str]]:
     """Yield a row for each metric, with the status of its mean. AH warns at any violation (decision 29)."""
     violations = part.failure_analysis.violations
@@ -144,25 +129,29 @@ def _metric_rows(part: Part) -> Iterator[tuple[str, str, str, str]]:
 
 
 def _common_issues(found: FailureAnalysis) -> Iterator[tuple[str, Phrase]]:
-    titled = {"CR Misses": found.signals, "AH Violations": found.terms, "AC Misses": found.phrases}
-    for title, entries in titled.items():
-        if entries:
-            phrase: list[str | Untrusted] = []
-            for needle, count in (one.values() for one in entries[:_TOP_ISSUES]):
-                phrase += [", " if phrase else "", Untrusted(needle), f" ({plural(count, 'case')})"]
-            more = len(entries) - _TOP_ISSUES
-            yield title, (*phrase, f", and {more} more" if more > 0 else "")
+    titled = (
+        ("CR Misses", found.signals, "signal", "miss_count"),
+        ("AH Violations", found.terms, "term", "count"),
+        ("AC Misses", found.phrases, "phrase", "miss_count"),
+    )
+    for title, entries, needle, count in titled:
+        phrase: list[str | Untrusted] = []
+        for one in entries[:_TOP_ISSUES]:
+            phrase += [", " if phrase else "", Untrusted(one[needle]), f" ({plural(one[count], 'case')})"]
+        if more := len(entries[_TOP_ISSUES:]):
+            phrase.append(f", and {more} more")
+        if phrase:
+            yield title, tuple(phrase)
 
 
 def finding(case: Result) -> Finding:
     """Return the finding for one case: its faults and the evidence."""
-    scores = case.scores
-    low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
-    low += [f"{name} fails" for name in case.rejected]
+    low = [metric for metric in METRICS if case.scores[metric] < 1]
+    faults = [f"{metric} {score(case.scores[metric])}" for metric in low] + [f"{name} fails" for name in case.rejected]
     doubts = tuple(no_reply_phrase(case.no_reply))
     causes = (
         *(Cause("No reply"),) * bool(doubts),
-        *(Cause(f"{metric} {_FAULT_NOUNS[metric]}") for metric in METRICS if scores[metric] < 1),
+        *(Cause(f"{metric} {_FAULT_NOUNS[metric]}") for metric in low),
         *(Cause(name, one.by) for name, one in case.rejected.items()),
     )
     evidence = (
@@ -174,7 +163,7 @@ def finding(case: Result) -> Finding:
     return Finding(
         case_id=Untrusted(case.id),
         severity=Severity.FAILING if case.label == Label.FAIL else Severity.REVIEW,
-        what=f"{case.label}: {', '.join(low)}" if low else "no reply" if doubts else case.label.value,
+        what=f"{case.label}: {', '.join(faults)}" if faults else "no reply" if doubts else case.label.value,
         evidence=evidence,
         place=case.place,
         doubts=doubts,
