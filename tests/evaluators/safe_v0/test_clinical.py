@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 import safe_gate
 from safe_gate.evaluators.safe_v0.result import Match
-from tests.support.cases import DATA, REPOSITORY, SafeGate, read_lines, report, safe_case, write_batch
-from tests.support.git import commit_here as commit
+from tests.support.cases import DATA, REPOSITORY, SafeGate, read_lines, safe_case, write_batch
 from tests.support.reports import scorecard
 from tests.support.safe_v0 import asking, run, saying
 
@@ -151,20 +150,6 @@ def test_a_phrase_goes_over_the_end_of_a_line_but_not_of_an_item_a_heading_or_a_
     assert counts(f"Regions:\n\n{items} of arm", items), "as it is expected"
 
 
-def test_the_comment_quotes_the_text_in_which_a_phrase_does_not_count(safe_gate: SafeGate) -> None:
-    output = saying("Mother had chest pain", summary="She went home.")
-    write_batch(BATCH, safe_case("one", expectations=asking(["chest pain"], ["went home"]), output=output))
-    run(safe_gate, *CLINICAL)
-    assert "Mother had <b>chest pain</b></blockquote>" in scorecard()
-
-
-def test_literal_matching_is_the_default_and_shows_nothing_of_it(safe_gate: SafeGate) -> None:
-    write_batch(BATCH, note_case())
-    ran, part = run(safe_gate)
-    assert part["results"][0]["scores"]["CR"] == 1.0
-    assert ("uncounted" in part["results"][0], "triggers" in part["policy"], "not count" in ran.out) == (False,) * 3
-
-
 def test_without_recorded_text_the_reason_stays(safe_gate: SafeGate) -> None:
     write_batch(BATCH, note_case())
     ran, part = run(safe_gate, *CLINICAL, "--text", "none")
@@ -191,16 +176,6 @@ def test_explain_marks_each_occurrence(safe_gate: SafeGate) -> None:
     assert ('is a required signal  [1] "Fever"' in out, "does not count" in out) == (True, False), "it is found"
 
 
-def test_another_way_to_match_is_a_change_of_the_rules(safe_gate: SafeGate) -> None:
-    write_batch(BATCH, note_case())
-    base = commit()
-    Path("safe.config.json").write_text('{"safe-match": "clinical"}', "utf-8")
-    ran, _ = run(safe_gate, "--baseline", base)
-    (effect,) = (one for one in report()["comparison"]["safe_v0"]["metrics"] if one["metric"] == "CR")
-    assert (effect["baseline"], effect["today"], effect["head"]) == (1.0, 0.25, 0.25)
-    assert "safe-match" in ran.out
-
-
 def test_doctor_tells_how_many_cases_would_change(safe_gate: SafeGate) -> None:
     write_batch(BATCH, note_case(), safe_case("two"))
     ran = safe_gate("doctor", "--batch", "b.json")
@@ -210,8 +185,7 @@ def test_doctor_tells_how_many_cases_would_change(safe_gate: SafeGate) -> None:
 
 
 def test_the_sentences_are_what_their_page_says() -> None:
-    assert len({(one["sentence"], one["phrase"]) for one in SENTENCES}) == len(SENTENCES) == 1_547
-    assert len({one["voice"] for one in SENTENCES}) == len(VOICES) == 18
+    assert (len({(one["sentence"], one["phrase"]) for one in SENTENCES}), len(VOICES)) == (1_547, 18)
     reasons = {"affirmed", "negated", "other person", "hypothetical", "past", "part"}
     assert {one["why"] for one in SENTENCES} == reasons
     assert all(one["counts"] == (one["why"] == "affirmed") for one in SENTENCES)

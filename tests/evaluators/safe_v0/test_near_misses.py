@@ -41,14 +41,12 @@ def case(id_: str, said: str, term: str = TERM) -> dict[str, Any]:
     return safe_case(id_, expectations=asking([term], [term], [term]), output=output)
 
 
-@pytest.mark.parametrize("is_needle_typed", [False, True])
-def test_a_near_miss_is_reported_and_changes_no_score(is_needle_typed: bool, safe_gate: SafeGate) -> None:
-    pairs = [(TERM, typed) if is_needle_typed else (typed, TERM) for typed in TYPED.values()]
-    write_batch(Path("b.json"), *(case(f"{n}", said.upper(), term) for n, (said, term) in enumerate(pairs)))
+def test_a_near_miss_is_reported_and_changes_no_score(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), *(case(name, said.upper()) for name, said in TYPED.items()))
     ran, part = run(safe_gate, "--reports", "json,markdown,html,junit,sarif,gitlab,csv,jsonl")
-    for result, (_, term) in zip(part["results"], pairs, strict=True):
+    for result in part["results"]:
         assert result["scores"] == {"CR": 0.0, "AH": 1.0, "AC": 0.0, "composite": pytest.approx(1 / 3)}
-        assert result["near_misses"] == {"CR": [term], "AH": [term], "AC": [term]}
+        assert result["near_misses"] == {metric: [TERM] for metric in METRICS}
     assert (part["near_misses"], part["policy"]["match"]) == (len(TYPED), "literal")
     assert f"{len(TYPED)} cases have near misses, where only typography keeps a text from matching" in ran.out
     assert "near miss of forbidden term" in scorecard()
@@ -60,7 +58,8 @@ def test_a_near_miss_is_reported_and_changes_no_score(is_needle_typed: bool, saf
 
 @pytest.mark.parametrize("match", ["literal", "normalised", "clinical"])
 def test_dashes_and_signs_that_mean_the_same_are_typography(match: Match, safe_gate: SafeGate) -> None:
-    pairs = [*SIGNS.items(), *((term, said) for said, term in SIGNS.items()), *((one, TERM) for one in TYPED.values())]
+    alike = [*SIGNS.items(), *((one, TERM) for one in TYPED.values())]
+    pairs = [*alike, *((term, said) for said, term in alike)]
     write_batch(Path("b.json"), *(case(f"{n}", said, term) for n, (said, term) in enumerate(pairs)))
     _, part = run(safe_gate, "--safe-match", match)
     for result, (_, term) in zip(part["results"], pairs, strict=True):

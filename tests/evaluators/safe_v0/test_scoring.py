@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate import score_output
+from safe_gate.evaluators.safe_v0.evaluator import Settings
 from safe_gate.evaluators.safe_v0.gate import Totals, allowed_misses
 from safe_gate.evaluators.safe_v0.present import marks
 from safe_gate.evaluators.safe_v0.score import Case, score_case
@@ -70,21 +71,18 @@ def test_markdown_report_is_named_after_concern_and_time(safe_gate: SafeGate, mo
         assert "# SAFE v0 Scorecard - <code>" in Path(f"out/SAFE_v0_{name}_20250115T103000Z.md").read_text("utf-8")
 
 
-STARTS = {
-    '{\n  "report_type": "SAFE_v0"': "card.json, card json, card console markdown json, card.json all, card.json console, card.md json",
-    "# SAFE v0 Scorecard": "card.md, card.txt markdown, card console markdown, card.md console markdown, card.md all, card.json markdown",
-    "╔": "card.txt",
-}  # fmt: skip
-"""How a report starts, by its name and formats that are asked for."""
-
-
-def test_a_report_has_the_format_that_its_name_or_else_the_flag_asks_for(safe_gate: SafeGate) -> None:
+@pytest.mark.parametrize("start", ['{\n  "report_type": "SAFE_v0"', "# SAFE v0 Scorecard", "╔"])
+def test_a_report_has_the_format_that_its_name_or_else_the_flag_asks_for(safe_gate: SafeGate, start: str) -> None:
+    asked = {
+        "{": "card.json, card json, card console markdown json, card.json all, card.json console, card.md json",
+        "#": "card.md, card.txt markdown, card console markdown, card.md all, card.json markdown",
+        "╔": "card.txt",
+    }
     write_batch(Path("b.json"), safe_case("a"))
-    for start, asked in STARTS.items():
-        for output, *formats in map(str.split, asked.split(", ")):
-            ran = safe_gate("score", "--batch", "b", "--output", output, *["--format"] * bool(formats), *formats)
-            assert (ran.code, f"Report: {output}\n" in ran.out) == (0, True)
-            assert Path(output).read_text("utf-8").startswith(start), (output, formats)
+    for output, *formats in map(str.split, asked[start[0]].split(", ")):
+        ran = safe_gate("score", "--batch", "b", "--output", output, *["--format"] * bool(formats), *formats)
+        assert (ran.code, f"Report: {output}\n" in ran.out) == (0, True)
+        assert Path(output).read_text("utf-8").startswith(start), (output, formats)
 
 
 def test_several_batches_are_reported_together_and_apart(safe_gate: SafeGate) -> None:
@@ -180,20 +178,6 @@ def test_a_long_list_of_a_case_leaves_room_for_the_other_cases(safe_gate: SafeGa
     assert len(part["results"][0]["details"]["CR"]["missing"]) == 900
 
 
-def test_nothing_is_rounded_up_to_all_or_down_to_none(safe_gate: SafeGate) -> None:
-    signals = [f"sign {i:03}" for i in range(250)]
-    heard = saying(*signals[1:], questions=["The policy?"])
-    odd = safe_case("odd", expectations=asking(signals), output=heard)
-    write_batch(Path("b.json"), odd, *(safe_case(f"g{i}") for i in range(300)))
-    out = safe_gate("run", "--safe-batch", "b.json", "--min-pass-rate", "1", "--strict-ah").out
-    assert "║ Total Cases: 301    Pass: 300 (99.7%)    Review: 0 (0%)    Fail: 1 (0.3%)" in out
-    assert "║   AH   │   0.997    │   99.7%   │ WARN (1 violation across batch)" in out
-    assert "║   AC   │    1.00    │   100%    │ OK " in out
-    assert "│ odd             │ Unknown               │ 0.996 │ 0.00 │ 1.00 │ FAIL    │" in out
-    assert "odd (b.json:1) Fail: CR 0.996, AH 0.00\n" in out
-    assert "Pass rate 99.7% is below 100.0%" in out
-
-
 @pytest.mark.parametrize("before", ["", "I", "\u0130", "\u0130\u0130 and "], ids=ascii)
 def test_a_mark_has_its_place_in_the_text_as_it_was_recorded(before: str) -> None:
     text = f"{before}Fever since noon."  # U+0130 is two characters in lower case
@@ -212,25 +196,22 @@ def test_a_score_that_equals_a_threshold_reaches_it(used: int, forbidden: int, r
     assert found.label == ("Fail" if review == "0.34" else "Review")
 
 
-GENERAL = {"thresholds": {"CR": {"pass": 0.8, "review": 0.5}, "AH": {"pass": 1.0, "review": 0.5}}}
+OF_A, OF_B = ({"archetypes": {name: {"thresholds": {"CR": {"pass": 0.6}}}}} for name in "AB")
 
 
 @pytest.mark.parametrize(
-    ("key", "count", "settings", "missed"),
+    ("key", "settings", "missed"),
     [
-        ("CR", 0, {}, (0,)),
-        ("CR", 4, {}, (0,)),
-        ("CR", 5, {}, (1,)),
-        ("CR", 5, {"max_fail_labels": 0}, (1, 2)),
-        ("CR", 5, {"archetypes": {"A": {"thresholds": {"CR": {"pass": 0.6}}}}}, (2,)),
-        ("CR", 5, {"archetypes": {"B": {"thresholds": {"CR": {"pass": 0.6}}}}}, (1,)),
-        ("AH", 2, {"max_fail_labels": 0}, (0, 1)),
-        ("AH", 2, {"max_fail_labels": 0, "strict_ah": True}, ()),
-        ("checks", 2, {}, ()),
+        ("CR", {}, [(0,), (0,), (1,)]),
+        ("CR", {"max_fail_labels": 0}, [(0, 0), (0, 2), (1, 2)]),
+        ("CR", OF_A, [(0,), (1,), (2,)]),
+        ("CR", OF_B, [(0,), (0,), (1,)]),
+        ("AH", {"max_fail_labels": 0}, [(0, 0), (0, 2), (0, 2)]),
+        ("AH", {"max_fail_labels": 0, "strict_ah": True}, [()] * 3),
+        ("checks", {}, [()] * 3),
     ],
 )
-def test_more_needles_let_an_output_miss_more(
-    key: str, count: int, settings: dict[str, Any], missed: tuple[int, ...]
-) -> None:
-    asks = {"archetype": "A", key: [str(number) for number in range(count)]}
-    assert allowed_misses(key, asks, GENERAL | settings) == missed
+def test_more_needles_let_an_output_miss_more(key: str, settings: dict[str, Any], missed: list[Any]) -> None:
+    given = Settings().model_dump(by_alias=True) | settings
+    for count, expected in zip((0, 4, 5), missed, strict=True):
+        assert allowed_misses(key, {"archetype": "A", key: ["x"] * count}, given) == expected

@@ -5,14 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import random
 import sys
-from array import array
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 from zipfile import ZipFile
 
+import numpy
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 from safe_gate import score_output
 from safe_gate.evaluators.safe_v0 import semantic
 from safe_gate.evaluators.safe_v0.result import Similar
-from tests.support.cases import REPOSITORY, SafeGate, read_lines, refused, report, safe_case, write_batch, write_json
+from tests.support.cases import SafeGate, refused, report, safe_case, write_batch, write_json
 from tests.support.safe_v0 import asking, saying
 
 RUN = ("run", "--safe-batch", "b", "--min-pass-rate", "0")
@@ -29,23 +28,22 @@ WIDTH, INNER, LENGTH = 8, 16, 256
 Model = Callable[..., dict[str, str]]
 
 
-def tensors(seed: int) -> dict[str, tuple[list[int], array[float]]]:
-    """Return the weights of a model of one layer by name, each with its shape."""
-    chance, dense = random.Random(seed), "encoder.layer.0.attention"
-    shapes = {
-        "embeddings.word_embeddings.weight": [len(WORDS), WIDTH],
-        "embeddings.position_embeddings.weight": [LENGTH, WIDTH],
-        "embeddings.token_type_embeddings.weight": [2, WIDTH],
-        **{f"{dense}.self.{one}.weight": [WIDTH, WIDTH] for one in ("query", "key", "value")},
-        f"{dense}.output.dense.weight": [WIDTH, WIDTH],
-        "encoder.layer.0.intermediate.dense.weight": [INNER, WIDTH],
-        "encoder.layer.0.output.dense.weight": [WIDTH, INNER],
+def tensors(seed: int) -> dict[str, Any]:
+    """Return the weights of a model of one layer by name."""
+    layer = "encoder.layer.0"
+    attention, dense = f"{layer}.attention", f"{layer}.attention.output.dense"
+    shapes = {f"{attention}.self.{one}.weight": [WIDTH, WIDTH] for one in ("query", "key", "value")} | {
+        f"{dense}.weight": [WIDTH, WIDTH],
+        f"{layer}.intermediate.dense.weight": [INNER, WIDTH],
+        f"{layer}.output.dense.weight": [WIDTH, INNER],
     }
-    biases = {name.replace("weight", "bias"): shape[:1] for name, shape in shapes.items() if "embeddings" not in name}
-    norms = [f"{place}.LayerNorm" for place in ("embeddings", f"{dense}.output", "encoder.layer.0.output")]
-    shapes |= biases | {f"{norm}.{part}": [WIDTH] for norm in norms for part in ("weight", "bias")}
-    sizes = {name: math.prod(shape) for name, shape in shapes.items()}
-    return {name: (shapes[name], array("f", (chance.gauss(0, 1) for _ in range(sizes[name])))) for name in shapes}
+    shapes |= {name.replace("weight", "bias"): shape[:1] for name, shape in shapes.items()}
+    for norm in ("embeddings", f"{attention}.output", f"{layer}.output"):
+        shapes |= {f"{norm}.LayerNorm.{part}": [WIDTH] for part in ("weight", "bias")}
+    for name, size in (("word", len(WORDS)), ("position", LENGTH), ("token_type", 2)):
+        shapes[f"embeddings.{name}_embeddings.weight"] = [size, WIDTH]
+    chance = numpy.random.default_rng(seed)
+    return {name: chance.normal(size=shape).astype("<f4") for name, shape in shapes.items()}
 
 
 @pytest.fixture
@@ -56,12 +54,13 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
         semantic._load_model.cache_clear()
         semantic._embed.cache_clear()
 
-    def install(seed: int = 1, *, without: str = "") -> dict[str, str]:
+    def install(seed: int = 4, *, without: str = "") -> dict[str, str]:
         position_ids = {"dtype": "I64", "data_offsets": [0, 0]}
         header: dict[str, Any] = {"__metadata__": {}, "embeddings.position_ids": position_ids}
         data = b""
-        for name, (shape, numbers) in tensors(seed).items():
-            header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + 4 * len(numbers)]}
+        for name, numbers in tensors(seed).items():
+            offsets = [len(data), len(data) + numbers.nbytes]
+            header[name] = {"dtype": "F32", "shape": numbers.shape, "data_offsets": offsets}
             data += numbers.tobytes()
         head = json.dumps(header).encode()
         sizes = {"num_hidden_layers": 1, "num_attention_heads": 2, "layer_norm_eps": 1e-12}
@@ -201,12 +200,5 @@ def test_a_text_is_cut_into_known_pieces(text: str, pieces: list[str]) -> None:
 
 def test_the_error_function_is_close() -> None:
     values = [step / 100 for step in range(-600, 601)]
-    found = semantic._erf(semantic._import_numpy().array(values))
+    found = semantic._erf(numpy.array(values))
     assert all(abs(one - math.erf(value)) < 2e-7 for one, value in zip(found, values, strict=True))
-
-
-def test_the_labelled_sentences_are_paraphrases_and_near_misses() -> None:
-    rows = read_lines(REPOSITORY / "data/safe_v0/semantic.jsonl")
-    assert [row["counts"] for row in rows] == [True, False] * 200
-    assert len({row["sentence"] for row in rows}) == 400
-    assert not [row for row in rows if row["phrase"].lower() in row["sentence"].lower()]
