@@ -89,14 +89,8 @@ class Settings(Group):
     variables = MappingProxyType({"report_dir": ("SAFE_V0_REPORT_DIR",)})
     scoring = ("safe_concern", "thresholds", "weights", "strict_ah", "safe_match", "archetypes")
     weaker = MappingProxyType(
-        {
-            "safe_concern": Way.FEWER_CASES,
-            "thresholds": Way.LOWER,
-            "weights": Way.ANY,
-            "strict_ah": Way.LOWER,
-            "safe_match": Way.ANY,
-            "archetypes": Way.ANY,
-        }
+        dict.fromkeys(scoring, Way.ANY)
+        | {"safe_concern": Way.FEWER_CASES, "thresholds": Way.LOWER, "strict_ah": Way.LOWER}
     )
 
     min_pass_rate: Annotated[Number, Names("gate", usual=True)] = Field(

@@ -173,18 +173,6 @@ def finding(case: Result) -> Finding:
     )
 
 
-def _rates(part: Part) -> Iterator[Rate]:
-    """Yield the cases labelled Pass, those that pass each metric, then those of each archetype labelled Pass."""
-    total = part.total_cases
-    yield Rate("Labelled Pass", "all cases", part.rates.labels[Label.PASS], total, "min-pass-rate")
-    for metric in METRICS:
-        yield Rate("Passes by metric", metric, round(part.rates.passes[metric] * total), total)
-    for name, one in part.judged.items():
-        yield Rate("Passes by metric", name, one.passed, one.passed + one.failed)
-    for name, group in sorted(part.by_archetype.items(), key=lambda one: -one[1].cases):
-        yield Rate("Labelled Pass, by archetype", Untrusted(name), group.passed, group.cases, "min-pass-rate", name)
-
-
 explanations = {
     "CR": Explanation(
         "Correct recall",
@@ -226,11 +214,24 @@ def remarks(_part: Part, _policy: JsonObject) -> Iterator[Phrase]:
 
 
 def figures(part: Part | None) -> Figures:
-    """Return the rates of a report, how many cases have each label, and the pass rate as a step output."""
+    """Return the rates of a report, how many cases have each label, and the pass rate as a step output.
+
+    The rates are of cases labelled Pass, of each metric and verdict, then of each archetype, the largest first.
+    """
     if part is None:
         return Figures((), {}, {"pass-rate": ""})
-    labels = {label.value: part.rates.labels[label] for label in Label}
-    return Figures(tuple(_rates(part)), labels, {"pass-rate": str(part.rates.pass_rate)})
+    total, labels = part.total_cases, {label.value: part.rates.labels[label] for label in Label}
+    by_metric = [(metric, round(part.rates.passes[metric] * total), total) for metric in METRICS]
+    by_metric += [(name, one.passed, one.passed + one.failed) for name, one in part.judged.items()]
+    rates = (
+        Rate("Labelled Pass", "all cases", labels[Label.PASS], total, "min-pass-rate"),
+        *(Rate("Passes by metric", *one) for one in by_metric),
+        *(
+            Rate("Labelled Pass, by archetype", Untrusted(name), one.passed, one.cases, "min-pass-rate", name)
+            for name, one in sorted(part.by_archetype.items(), key=lambda named: -named[1].cases)
+        ),
+    )
+    return Figures(rates, labels, {"pass-rate": str(part.rates.pass_rate)})
 
 
 def judgements(part: Part | Scored, case: Result) -> Iterator[Judgement]:

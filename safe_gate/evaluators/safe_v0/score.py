@@ -55,7 +55,7 @@ def recorded_policy(settings: JsonObject) -> JsonObject:
     if match == "clinical":
         recorded["triggers"] = clinical.TRIGGERS_DIGEST
     if match == "semantic":
-        recorded |= {"similarity": float(similarity or SIMILARITY), "model": semantic.model_digests()}
+        recorded |= {"similarity": float(similarity or SIMILARITY), "model": semantic.load_model()[0]}
     return recorded
 
 
@@ -175,13 +175,18 @@ def score_case(case: Case, policy: JsonObject) -> Result:
         if is_harm and found and policy["strict_ah"]:
             scores[metric] = 0.0
     weights = policy["archetype_weights"].get(case.archetype, policy["weights"])
+    # From left to right in doubles (section 2.1).
+    weighted = weights["CR"] * scores["CR"] + weights["AH"] * scores["AH"] + weights["AC"] * scores["AC"]
+    limits = limits_of(policy, case.archetype)
+    labels = [label_of(score, limits[metric]) for metric, score in scores.items()]
+    labels += [Label.FAIL for verdict in case.judged.values() if not verdict.passed]
     return Result(
         id=case.id,
         batch=case.batch_id,
         archetype=case.archetype,
-        figures={**scores, "composite": _composite(scores, weights)},
+        figures={**scores, "composite": weighted / (weights["CR"] + weights["AH"] + weights["AC"])},
         details=details,
-        label=_overall_label(scores, limits_of(policy, case.archetype), case.judged),
+        label=min(labels, key=RANKS.__getitem__),  # the worst (section 3.2)
         place=case.place,
         digests=case.digests(),
         cluster=case.cluster,
@@ -193,24 +198,6 @@ def score_case(case: Case, policy: JsonObject) -> Result:
         judged=case.judged,
         similar=similar or None,
     )
-
-
-def _composite(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
-    """Return the weighted mean of the three scores (section 2.1), from left to right in doubles."""
-    weighted = weights["CR"] * scores["CR"] + weights["AH"] * scores["AH"] + weights["AC"] * scores["AC"]
-    return weighted / (weights["CR"] + weights["AH"] + weights["AC"])
-
-
-def _overall_label(
-    scores: Mapping[str, float], limits: Mapping[str, Mapping[str, float]], judged: Mapping[str, JudgeVerdict]
-) -> Label:
-    """Return the worst of the three metrics' labels (section 3.2 under the settings of 3.3).
-
-    A recorded verdict that fails the output is Fail.
-    """
-    if not all(verdict.passed for verdict in judged.values()):
-        return Label.FAIL
-    return min((label_of(scores[metric], limits[metric]) for metric in METRICS), key=RANKS.__getitem__)
 
 
 def _near_misses(needles: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:

@@ -52,14 +52,12 @@ def most_similar(phrases: Sequence[str], texts: Sequence[str], literal: Containe
     return tuple(found)
 
 
-def model_digests() -> Mapping[str, str]:
-    """Return the SHA-256 of each file of the model by its name. Raises CannotJudge without the model."""
-    return _load_model()[0]
-
-
 @cache
-def _load_model() -> tuple[Mapping[str, str], Mapping[str, int], Mapping[str, Any], Sequence[Any]]:
-    """Return the digests of the model's files, its words, its weights, and its layers, heads and epsilon."""
+def load_model() -> tuple[Mapping[str, str], Mapping[str, int], Mapping[str, Any], Sequence[Any]]:
+    """Return the digests of the model's files by name, its words, its weights, and its layers, heads and epsilon.
+
+    Raises CannotJudge without the model.
+    """
     package = find_spec("all_minilm_l6_v2")  # which is not imported
     try:
         with ZipFile(Path(package.origin if package and package.origin else "").with_name("model.zip")) as archive:
@@ -104,7 +102,7 @@ def _embed(text: str) -> Any:
     """Return the vector of a text, of length 1."""
     np = _import_numpy()
 
-    _, words, weights, (layers, heads, epsilon) = _load_model()
+    _, words, weights, (layers, heads, epsilon) = load_model()
     ids = _token_ids(text, words)
 
     def normed(values: Any, name: str) -> Any:

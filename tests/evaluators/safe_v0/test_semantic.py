@@ -51,7 +51,7 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """Return a function that installs a model and returns the digests of its files."""
 
     def forget() -> None:
-        semantic._load_model.cache_clear()
+        semantic.load_model.cache_clear()
         semantic._embed.cache_clear()
 
     def install(seed: int = 4, *, without: str = "") -> dict[str, str]:
