@@ -161,11 +161,10 @@ class Result:
         return f"{self.label.value} ({', '.join(f'{metric} {score:.2f}' for metric, score in self.scores.items())})"
 
     def _repr_html_(self) -> str:
-        words = {"CR": "missing", "AH": "used", "AC": "missing"}
-        rows = [
-            (metric, f"{score:.2f}", "; ".join(f'{words[metric]} "{one}"' for one in self.against[metric]))
-            for metric, score in self.scores.items()
-        ]
+        rows = []
+        for metric, score in self.scores.items():
+            word = "used" if metric == "AH" else "missing"
+            rows.append((metric, f"{score:.2f}", "; ".join(f'{word} "{one}"' for one in self.against[metric])))
         title = f"{self.id}: {self._words}" if self.id else self._words
         return in_notebook(title, ("metric", "score", "found"), rows)
 
