@@ -233,6 +233,7 @@ _WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
     "enum": _enum,
     "minLength": lambda value, _, name: f"is {name(value)}, which is too short",
     "maxLength": lambda value, most, _: f"has {len(value)} characters, more than {most}",
+    "not": lambda *_: "is not allowed here",
     "oneOf": lambda *_: "does not have exactly one of the shapes it may have",
     "minItems": lambda value, least, _: f"has fewer than {least} entries" if value else "is an empty list",
     "uniqueItems": lambda *_: "has the same entry twice",

@@ -290,14 +290,14 @@ def _tag_problems(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
 
 def _helpline_problems(helplines: Mapping[str, Sequence[str]]) -> Iterator[Problem]:
     known = _read_json(HELPLINES)["countries"] if helplines else {}
+    named = {name: code for code, data in known.items() for name in (code, *data["names"])}
+    expected = f"expected some of {', '.join(known)}"
     if "country" in helplines and not helplines["country"]:
-        words = f"is empty; expected some of {', '.join(known)}; leave it out to take the numbers of all"
+        words = f"is empty; {expected}; leave it out to take the numbers of all"
         yield _setting_problem("helplines", "country", words)
     for index, code in enumerate(helplines.get("country", ())):
         if code not in known:
-            meant = next((one for one, data in known.items() if code.upper() == one or code in data["names"]), "")
-            guess = f" (did you mean {quote(meant)}?)" if meant else ""
-            words = f"is {quote(code)}, which is no country of the list{guess}; expected some of {', '.join(known)}"
+            words = f"is {quote(code)}, which is no country of the list{suggestion(code, named)}; {expected}"
             yield _setting_problem("helplines", f"country[{index}]", words)
     for index, number in enumerate(helplines.get("also", ())):
         digits = digits_of(number)
@@ -314,14 +314,11 @@ def _pack_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
     """Yield the problems of each of a team's packs, which fit the schema."""
     if not own:
         return
-    named: set[str] = set()
     taken = dict.fromkeys(_ids(shipped_packs()), "one that ships")
     for file, pack in zip(own, _packs_of(own), strict=True):
         ids: list[tuple[str, tuple[str | int, ...]]] = [(pack["pack"], ("pack",))]
         ids += [(rule["id"], ("rules", index, "id")) for index, rule in enumerate(pack["rules"])]
-        if "defines" in pack and pack["check"] not in named:  # two that define it are a problem of their own
-            ids.append((pack["check"], ("check",)))
-            named.add(pack["check"])
+        ids += [(pack["check"], ("check",))] if "defines" in pack else []
         begins = f"{pack['pack']}/"
         for one, path in ids:
             place = file.place(*path)
@@ -454,98 +451,63 @@ def _ids(packs: Sequence[Pack]) -> set[str]:
 _SIDES = {"user": ("applies", "not_in", "only_crisis_after", "void_after"), "assistant": ("for", "against")}
 """The lists of groups in a definition, by the field of their groups."""
 
-_NEEDS = {"outweighs": "for", "none_against": "against", "one_for": "for"}
 _LOOSENS = frozenset({"for", "not_in", "only_crisis_after", "void_after"})
 """The lists in which one more group makes a check weaker. In the others, one less does."""
 
 
 def _definition_problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
-    packs = [file.content for file in own]
+    """Yield the problems of what packs say of each other: of checks, of groups and of conditions on groups."""
+    packs = _packs_of(own)
     checks = defined_checks(packs)
-    named = {pack["group"]: (pack["check"], pack["field"]) for pack in packs if "group" in pack}
-    asked_for = {group for pack in packs for rule in pack.get("rules", ()) for group in rule.get("only_if", ())}
+    asked_for = {group for pack in packs for rule in pack["rules"] for group in rule.get("only_if", ())}
     used = asked_for.union(*(groups for one in checks.values() for groups in one.values() if isinstance(groups, list)))
-    seen: dict[str, str] = {}
     groups = dict(GROUPS)
-    for file in own:
-        pack = file.content
-        if "group" in pack:
-            yield from _group_problems(file, checks, groups, used)
-        if "defines" in pack:
-            check, words = pack["check"], ""
-            if not is_own(check):
-                words = f"is for a check of your own, such as acme/no-discounts; {check} ships"
-            elif seen.setdefault(check, file.path) != file.path:
-                words = f"defines {check}, which {seen[check]} defines too; keep one"
-            if words:
-                yield Problem(file.place("defines"), words, pack["pack"], "defines")
-    every = named | groups
-    plain = {pack["group"] for pack in packs for rule in pack.get("rules", ()) if "only_if" not in rule}.union(GROUPS)
-    for file in own:
-        for index, rule in enumerate(file.content.get("rules", ())):
-            for group in sorted(rule.get("only_if", {}).keys() - every.keys()):  # the rule would never count
-                words = f"{quote(group)} is not a group of clauses{suggestion(group, sorted(every))}"
-                yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
-            for group in sorted(rule.get("only_if", {}).keys() & every.keys() - plain):
-                words = f"{quote(group)} has no rule without only_if, and only such rules count here; remove it"
-                yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
-            asked = [*rule.get("only_if", ())] if file.content.get("group") == FRAME else ()
-            for group in (one for one in asked if every.get(one, ("", ""))[1] == "assistant"):
-                words = f"{quote(group)} is a group of replies; a frame asks only for groups of the message"
-                yield Problem(file.place("rules", index, "only_if"), words, rule["id"], "only_if")
-        for field, words in _definition_faults(file.content, every) if "defines" in file.content else ():
-            yield Problem(file.place(*field.split(".")), words, file.content["pack"], field)
+    for file, pack in zip(own, packs, strict=True):
+        for field, words in _group_faults(pack, checks, groups, used) if "group" in pack else ():
+            yield Problem(file.place(field), words, pack["pack"], field)
+    groups = {pack["group"]: (pack["check"], pack["field"]) for pack in packs if "group" in pack} | groups
+    plain = {pack["group"] for pack in packs for rule in pack["rules"] if "only_if" not in rule}.union(GROUPS)
+    for file, pack in zip(own, packs, strict=True):
+        known = sorted(one for one in plain if pack.get("group") != FRAME or groups[one][1] == "user")
+        for index, rule in enumerate(pack["rules"]):
+            for group in sorted(rule.get("only_if", {}).keys() - {*known}):  # the rule would never count
+                needs = "a group of the message" if pack["group"] == FRAME else "a group with a rule"
+                words = f"{quote(group)} is no group to ask for{suggestion(group, known)}; expected {needs}"
+                yield Problem(file.place("rules", index, "only_if"), f"{words} without only_if", rule["id"], "only_if")
+        for field, words in _definition_faults(pack["defines"], groups) if "defines" in pack else ():
+            yield Problem(file.place(*field.split(".")), words, pack["pack"], field)
 
 
-def _group_problems(
-    file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]], used: Set[str]
-) -> Iterator[Problem]:
-    """Yield the problems of the check and the group of a pack with rules, and register the group.
+def _group_faults(
+    pack: Pack, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]], used: Set[str]
+) -> Iterator[tuple[str, str]]:
+    """Yield the field and the words of what is wrong with the check and the group of a pack, and add the group.
 
     `used` are the groups that definitions and conditions name.
     """
-    pack = file.content
-    check, group = pack["check"], pack["group"]
+    check, group, serves = pack["check"], pack["group"], (pack["check"], pack["field"])
     if is_own(check) and check not in checks:
         words = f"{quote(check)} is a check that no pack defines{suggestion(check, [*CHECKS, *checks])}"
-        words = f"{words}; add `defines` to one pack of it, or add the pack that has it"
-        yield Problem(file.place("check"), words, pack["pack"], "check")
-    elif not is_own(check) and group not in groups:
-        known = [name for name, (of, _) in GROUPS.items() if of == check]
-        words = f"{quote(group)} is not a group of {check}{suggestion(group, known)}; expected {', '.join(known)}"
-        yield Problem(file.place("group"), words, pack["pack"], "group")
-    elif groups.setdefault(group, (check, pack["field"])) != (check, pack["field"]):
-        of, field = groups[group]
-        words = f"serves {of} and looks in {field}; the pack says {check} and {pack['field']}"
-        yield Problem(file.place("group"), words, pack["pack"], f"group {group}")
+        yield "check", f"{words}; add `defines` to one pack of it, or add the pack that has it"
+    elif (groups.setdefault(group, serves) if is_own(check) else groups.get(group)) != serves:
+        known = {name: f"{name} of {field}" for name, (of, field) in groups.items() if of == check}
+        words = f"{quote(group)} of {pack['field']} is not a group of {check}{suggestion(group, [*known])}"
+        yield "group", f"{words}; expected {', '.join(known.values()) or 'a name of its own'}"
     elif is_own(check) and group not in used:  # its rules would never count
         words = f"{quote(group)} is a group that no definition names{suggestion(group, sorted(used))}"
-        yield Problem(file.place("group"), f"{words}; add it to `defines` of {check}", pack["pack"], "group")
+        yield "group", f"{words}; add it to `defines` of {check}"
 
 
-def _definition_faults(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Yield the field and the words of each fault of a definition."""
-    definition, decides = pack["defines"], pack["defines"]["decides"]
-    if not definition.get(_NEEDS[decides]):
-        yield f"defines.{_NEEDS[decides]}", f"names no group, and {decides} needs one; add a group"
-    if decides == "none_against" and definition.get("for"):
-        words = "does nothing for a check that decides by none_against; remove it, or set decides to one_for"
-        yield "defines.for", words
-    for side in ("not_in", "only_crisis_after"):
-        if side in definition and "applies" not in definition:
-            yield f"defines.{side}", "does nothing without applies; remove it, or add applies"
+def _definition_faults(definition: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Yield the field and the words of each fault of the groups in a definition."""
     for group in sorted({*definition.get("for", ())}.intersection(definition.get("against", ()))):
         yield "defines.for", f"{quote(group)} is in against, too; keep it in one of them"
     for field, sides in _SIDES.items():
         known = [group for group, (_, looks_in) in groups.items() if looks_in == field]
         for side in sides:
-            for group in definition.get(side, ()):
-                if group not in groups:
-                    words = f"{quote(group)} is a group that no pack has{suggestion(group, known)}"
-                    yield f"defines.{side}", f"{words}; add its pack, or write one of {', '.join(known)}"
-                elif group not in known:
-                    words = f"{quote(group)} looks in {groups[group][1]}, and this list needs groups of {field}"
-                    yield f"defines.{side}", f"{words}; expected one of {', '.join(known)}"
+            for group in (one for one in definition.get(side, ()) if one not in known):
+                words = f"{quote(group)} is no group that looks in {field}{suggestion(group, known)}"
+                yield f"defines.{side}", f"{words}; add its pack, or write one of {', '.join(known)}"
 
 
 def _definition_facts(pack: JsonObject) -> Iterator[tuple[str, PackFact]]:

@@ -95,8 +95,8 @@ def decided(by: str = "none_against", **groups: list[str]) -> dict[str, Any]:
     return pack(defines={name.rstrip("_"): some for name, some in groups.items()} | {"decides": by})
 
 
-DISCOUNT, NO_LIST = ["discount"], "looks in assistant, and this list needs groups of user"
-OF_MESSAGE = "asked_text, asked_steps, asked_verdict, asked_mind, light, personal"
+DISCOUNT = ["discount"]
+OF_MESSAGE = "asked_text of user, asked_steps of user, asked_verdict of user, "
 TAKEN = rule("acme", "percent off", "percent off") | {"id": "acme/no-discounts"}
 FRAMING = rule("acme-discount", "percent off", "percent off", only_if={"acknowledgment": True})
 ALONE = rule("acme-discount", "percent off", "percent off", only_if={"discount": True})
@@ -106,31 +106,32 @@ MISSPELT = rule("acme-discount", "percent off", "percent off", only_if={"vulnera
 @pytest.mark.parametrize(
     ("packs", "words"),
     [
-        ([decided(against=["discounts"])], 'defines.against: "discounts" is a group that no pack has (did you mean "discount"?)'),
-        ([decided(against=["follow-up"])], '"follow-up" is a group that no pack has (did you mean "follow_up"?); add its pack, or write one of'),
-        ([decided(applies=DISCOUNT, against=DISCOUNT)], f'defines.applies: "discount" {NO_LIST}'),
-        ([pack(), pack("acme-twin", group="twin")], "defines acme/no-discounts, which rules/acme-discount.json defines too"),
+        ([decided(against=["discounts"])], 'defines.against: "discounts" is no group that looks in assistant (did you mean "discount"?)'),
+        ([decided(against=["follow-up"])], '"follow-up" is no group that looks in assistant (did you mean "follow_up"?); add its pack, or write one of'),
+        ([decided(applies=DISCOUNT, against=DISCOUNT)], 'defines.applies: "discount" is no group that looks in user'),
+        ([pack(), pack("acme-twin", group="twin")], "acme/no-discounts: is the id of another rule, pack or check (rules/acme-discount.json:1)"),
         ([pack(defines=None)], '"acme/no-discounts" is a check that no pack defines; add `defines` to one pack of it'),
-        ([pack(check="topic_pivot", group="pivot")], "defines: is for a check of your own, such as acme/no-discounts"),
-        ([pack(check="message")], f'"discount" is not a group of message; expected {OF_MESSAGE}'),
+        ([pack(check="topic_pivot", group="pivot")], 'check: is "topic_pivot"; expected a check of your own, with a slash, such as acme/no-discounts'),
+        ([pack(check="message", defines=None)], f'"discount" of assistant is not a group of message; expected {OF_MESSAGE}'),
         ([pack(check="acme/No")], 'check: is "acme/No"; expected a check of your own: lower-case letters'),
         ([pack(check="topic_pivots")], 'check: "topic_pivots" is not allowed (did you mean "topic_pivot"?)'),
-        ([pack(group="pivot")], "group pivot: serves topic_pivot and looks in assistant; the pack says acme/no-discounts"),
-        ([decided(for_=DISCOUNT)], "defines.against: names no group, and none_against needs one"),
-        ([decided(for_=DISCOUNT, against=DISCOUNT)], "defines.for: does nothing for a check that decides by none_against"),
+        ([pack(group="pivot")], '"pivot" of assistant is not a group of acme/no-discounts; expected a name of its own'),
+        ([decided(for_=DISCOUNT)], "defines.against: is missing; expected a list of groups of the reply, which none_against needs"),
+        ([decided(for_=DISCOUNT, against=DISCOUNT)], "defines.for: is not allowed here; expected no list, as none_against decides; remove it"),
         ([decided("none", against=DISCOUNT)], 'defines.decides: "none" is not allowed'),
         ([decided(against=[])], "defines.against: is an empty list"),
         ([pack(rules=None)], "rules: is missing; expected a list of 1 to 8000 rules"),
         ([pack(group=None, rules=None, defines=None)], "group: is missing; expected a group of clauses"),
         ([pack("acme", rules=[TAKEN])], "is the id of another rule, pack or check"),
         ([pack("acme", defines=None, rules=[TAKEN]), pack("acme-z")], "is the id of another rule, pack or check"),
-        ([pack(check="topic_pivot", group="frame", defines=None, rules=[FRAMING])], 'only_if: "acknowledgment" is a group of replies; a frame asks only'),
+        ([pack(check="topic_pivot", group="frame", defines=None, rules=[FRAMING])], 'only_if: "acknowledgment" is no group to ask for; expected a group of the message'),
+        ([pack(defines=None), pack("acme-frame", check="topic_pivot", group="frame", defines=None)], '"acme/no-discounts" is a check that no pack defines'),
         ([pack(), pack("acme-more", group="discuont", defines=None)], 'acme-more: group: "discuont" is a group that no definition names (did you mean "discount"?); add it to `defines` of acme/no-discounts'),
-        ([decided(not_in=["asked_text"], against=DISCOUNT)], "defines.not_in: does nothing without applies; remove it, or add applies"),
-        ([decided(only_crisis_after=["asked_text"], against=DISCOUNT)], "defines.only_crisis_after: does nothing without applies"),
+        ([decided(not_in=["asked_text"], against=DISCOUNT)], "defines.not_in: is not allowed here; expected no list without applies; remove it, or add applies"),
+        ([decided(only_crisis_after=["asked_text"], against=DISCOUNT)], "defines.only_crisis_after: is not allowed here; expected no list without applies"),
         ([decided("outweighs", for_=DISCOUNT, against=DISCOUNT)], 'defines.for: "discount" is in against, too; keep it in one of them'),
-        ([pack(rules=[ALONE])], 'only_if: "discount" has no rule without only_if, and only such rules count here; remove it'),
-        ([pack(rules=[MISSPELT])], 'only_if: "vulnerabilty" is not a group of clauses (did you mean "vulnerability"?)'),
+        ([pack(rules=[ALONE])], 'only_if: "discount" is no group to ask for; expected a group with a rule without only_if'),
+        ([pack(rules=[MISSPELT])], 'only_if: "vulnerabilty" is no group to ask for (did you mean "vulnerability"?)'),
     ],
 )  # fmt: skip
 def test_a_problem_in_a_definition_is_reported_at_its_place(
@@ -218,7 +219,7 @@ def test_validate_checks_packs_together_with_those_that_are_set(safe_gate: SafeG
     for name, one in (("one", pack()), ("two", other), ("names", names)):
         write_json(f"{name}.json", one)
     write_cases(Path("c.jsonl"), shop("one"), turn("two", checks=["acme/other"]))
-    twice = "defines acme/no-discounts, which one.json defines too"
+    twice = "is the id of another rule, pack or check (one.json:1)"
     assert validated(safe_gate, "one.json", "names.json", "c.jsonl") == ""
     assert twice in validated(safe_gate, "one.json", "two.json")
     Path("safe-gate.config.json").write_text('{"rules": ["one.json"]}', "utf-8")
@@ -230,7 +231,7 @@ def test_a_pack_alone_says_that_the_other_packs_of_its_check_are_missing(safe_ga
     complaint = pack("acme-complaint", group="complaint", field="user", defines=None)
     write_packs(decided(against=["discount"], applies=["complaint"]), complaint)
     one, two = "rules/acme-discount.json", "rules/acme-complaint.json"
-    no_group = '"complaint" is a group that no pack has; add its pack, or write one of'
+    no_group = '"complaint" is no group that looks in user; add its pack, or write one of'
     undefined = "no pack defines; add `defines` to one pack of it, or add the pack that has"
     for command in (["validate"], ["rules", "test"]):
         for file, words in ((one, no_group), (two, undefined)):

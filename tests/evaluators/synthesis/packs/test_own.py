@@ -97,7 +97,8 @@ def test_a_problem_in_a_pack_is_reported_with_its_line(safe_gate: SafeGate) -> N
     rule = OWN["rules"][0]
     broken = [rule, rule | {"id": "other/one"}, rule | {"id": "team-guarantee/two", "hit": [*rule["hit"], "Nothing."]}]
     broken += [rule, rule | {"id": "team-guarantee/three", "pattern": "("}]
-    pack = OWN | {"rules": broken, "defines": {"against": ["guarante"], "decides": "none_against"}}
+    definition = {"against": ["promises", "guarante"], "decides": "none_against"}
+    pack = OWN | {"rules": broken, "check": "team/promises", "group": "promises", "defines": definition}
     text = json.dumps(pack, indent=1)
     Path("own.json").write_text(text, "utf-8")
     err = refused(safe_gate("rules", "test", "own.json"))
@@ -106,7 +107,7 @@ def test_a_problem_in_a_pack_is_reported_with_its_line(safe_gate: SafeGate) -> N
     (text_line,) = (number for number, line in lines if "Nothing." in line)
     (defines,) = (number for number, line in lines if '"defines"' in line)
     assert f"is the id of another rule, pack or check (own.json:{ids[0]}); choose one of its own" in err
-    places = (ids[1], text_line, ids[3], ids[4] - 1, defines, defines + 1)
+    places = (ids[1], text_line, ids[3], ids[4] - 1, defines + 1)
     assert [one.partition(": ")[0] for one in err.splitlines()[:-1]] == [f"own.json:{number}" for number in places]
 
 
