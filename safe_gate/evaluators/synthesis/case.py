@@ -13,7 +13,7 @@ from safe_gate.core.text.characters import is_blank
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators.judged import JudgeVerdict
 from safe_gate.evaluators.replies import reply_digests
-from safe_gate.evaluators.synthesis.definitions import ANY_OF, FIELDS, KINDS
+from safe_gate.evaluators.synthesis.definitions import ANY_OF, KINDS
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import Place
@@ -118,27 +118,14 @@ def place_hit(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
 
 def conversation_faults(case: JsonObject) -> Iterator[Fault]:
     """Yield the problems of the messages of a case that fits its schema."""
-    messages = case.get("messages")
-    if messages is None:
-        for name in ("turns", "context"):
-            if name in case:
-                yield Fault((name,), "is for a case with messages; leave it out")
-        return
-    for name in FIELDS:
-        if name in case:
-            yield Fault((name,), "cannot be combined with messages; keep one of them")
+    messages = case.get("messages", [{"role": "assistant"}])
+    last, place = messages[-1], len(messages) - 1
     if all(one["role"] != "assistant" for one in messages):
         yield Fault(("messages",), "has no assistant message; expected one at its end, the reply to judge")
-    elif messages[-1]["role"] != "assistant":
-        role, place = messages[-1]["role"], len(messages) - 1
-        words = f"is a {role} message at the end, which has no reply; add the reply, or leave the message out"
+    elif last["role"] != "assistant":
+        words = f"is a {last['role']} message at the end, which has no reply; add the reply, or leave the message out"
         yield Fault(("messages", place), words)
-    for place, one in enumerate(messages):
-        if "expected" in one and one["role"] != "assistant":
-            yield Fault(
-                ("messages", place, "expected"), "labels a message that is not judged; label assistant messages"
-            )
-    if "expected" in case and "expected" in messages[-1]:
+    if "expected" in case and "expected" in last:
         yield Fault(("expected",), "labels the last message, which has labels of its own; keep one of them")
 
 

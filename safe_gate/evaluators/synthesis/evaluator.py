@@ -129,15 +129,12 @@ class Settings(gate.Limits):
 
 
 def _imported_case(exchange: Exchange) -> JsonObject:
-    is_turn = isinstance(exchange.message, str)
-    turn = {"user": exchange.message, "assistant": exchange.reply}
-    return {
-        "id": exchange.id or exchange.stand_in,
-        **(turn if is_turn else {"messages": [*exchange.message, {"role": "assistant", "content": exchange.reply}]}),
-        **({"checks": list(exchange.checks)} if exchange.checks else {}),
-        **({"tags": list(exchange.tags)} if exchange.tags else {}),
-        **exchange.extra,
-    }
+    said: JsonObject = {"user": exchange.message, "assistant": exchange.reply}
+    if not isinstance(exchange.message, str):
+        said = {"messages": [*exchange.message, {"role": "assistant", "content": exchange.reply}]}
+    lists = {"checks": list(exchange.checks), "tags": list(exchange.tags)}
+    named = {key: some for key, some in lists.items() if some}
+    return {"id": exchange.id or exchange.stand_in, **said, **named, **exchange.extra}
 
 
 def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]:
@@ -184,18 +181,11 @@ def parse(value: JsonObject, at: CaseAt, settings: JsonObject) -> Iterator[Case]
 
 
 def faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield the problems of a case that fits its schema."""
-    yield from (*conversation_faults(case), *_expression_faults(case), *_verdict_label_faults(case))
-
-
-def _expression_faults(case: JsonObject) -> Iterator[Fault]:
+    """Yield the problems of a case that fits its schema. Verdicts are about the last message."""
+    yield from conversation_faults(case)
     for kind, index, why in wording.invalid_expressions(case):
         begin, end = "is not an RE2 regular expression", "; correct it, or write a text"
         yield Fault((kind, index, "regex"), f"{begin}: {why}{end}", f"{begin}{end}")
-
-
-def _verdict_label_faults(case: JsonObject) -> Iterator[Fault]:
-    """Yield a fault for each label of a verdict that is not recorded; verdicts are about the last message."""
     yield from judged.label_faults(case, case.get("expected", {}), "expected")
     said = case.get("messages", ())
     for number, message in enumerate(said):
@@ -214,13 +204,12 @@ def misnamed_checks(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[M
 
 def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
     """Return the problem of a case that names an unknown check, also in a label."""
-    unknown = [name for name in case.checks if name not in rules.checks and name not in (*case.judged, WORDING)]
-    field, own = "checks", (name for name in case.expected if is_own(name) and not name.startswith(judged.PREFIX))
-    if not unknown and (unknown := [name for name in own if name not in rules.checks]):
-        field = "expected"
-    if not unknown and (WORDING not in case.checks or wording_of_case(case, rules)):
+    known = {*rules.checks, *case.judged, *[WORDING] * bool(wording_of_case(case, rules))}
+    labels = (name for name in case.expected if is_own(name) and not name.startswith(judged.PREFIX))
+    named = [*((name, "checks") for name in case.checks), *((name, "expected") for name in labels)]
+    name, field = next((one for one in named if one[0] not in known), ("", ""))
+    if not name:
         return None
-    name = unknown[0] if unknown else WORDING
     if name == WORDING:
         kinds = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
         needs = f"wording needs {kinds}, in the case or in the config file for one of its tags"
@@ -228,12 +217,11 @@ def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
     elif name.startswith(judged.PREFIX):
         earlier = ", or an earlier reply has no other check" if case.talk else ""
         words = f"{quote(name)} has no recorded verdict{earlier}; add it under judged, or leave it out of checks"
-    elif name in SHIPPED:
-        words = f"{quote(name)} is not a check of the profile spec; take it out of the case, or set profile to standard"
     else:
-        known = [*rules.checks, WORDING]
-        expected = f"expected {', '.join(known)}, or a check that a pack of the setting rules defines"
-        words = f"{quote(name)} is not a check{suggestion(name, known)}; {expected}"
+        known_names = [*rules.checks, WORDING]
+        of = " of the profile spec" if name in SHIPPED else ""
+        expected = f"expected {', '.join(known_names)}, or a check that a pack of the setting rules defines"
+        words = f"{quote(name)} is not a check{of}{suggestion(name, known_names)}; {expected}"
     return Problem(case.place, words, case.talk.id if case.talk else case.id, field)
 
 

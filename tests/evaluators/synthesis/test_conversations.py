@@ -257,7 +257,7 @@ MESSAGES: list[tuple[Any, str]] = [
     ([REPLIED | {"tool_calls": []}], "messages[0].tool_calls: is not a known field"),
     (said([PICTURE], "Nice."), 'messages[0].content[0].type: "image_url" is not allowed; expected text; safe-gate import'),
     (said([{"type": "text"}], "Nice."), "messages[0].content[0].text: is missing"),
-    ([ASKED | LABELS, REPLIED | LABELS], "messages[0].expected: labels a message that is not judged"),
+    ([ASKED | LABELS, REPLIED | LABELS], "messages[0].expected: is not allowed here; expected no labels of a message that is not judged; label"),
 ]  # fmt: skip
 
 
@@ -265,9 +265,12 @@ MESSAGES: list[tuple[Any, str]] = [
     ("case", "words"),
     [
         *(({"messages": messages}, words) for messages, words in MESSAGES),
-        (talk("a", TOLD, GOOD, user="Hi."), "user: cannot be combined with messages; keep one of them"),
-        (turn("a", turns="all"), "turns: is for a case with messages"),
-        (turn("a", context=2), "context: is for a case with messages"),
+        (
+            talk("a", TOLD, GOOD, user="Hi."),
+            "user: is not allowed here; expected no user beside messages; keep one of them",
+        ),
+        (turn("a", turns="all"), "turns: is not allowed here; expected no turns in a case without messages"),
+        (turn("a", context=2), "context: is not allowed here; expected no context in a case without messages"),
         (talk("a", TOLD, GOOD, turns="every"), 'turns: "every" is not allowed'),
         (talk("a", TOLD, GOOD, context=101), "context: is 101, more than 100"),
         (LABELS | {"messages": [REPLIED | LABELS]}, "expected: labels the last message, which has labels of its own"),
