@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import json
 import re
-import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -72,11 +71,12 @@ _REFERENCE = re.compile(
     r" ?\((?:ref(?:erence)?|(?:error |incident |request |trace )?(?:code|id))\b[:#\s]*[\w.-]{1,40}\s*\)", re.IGNORECASE
 )
 _UNSEEN = re.compile(
-    r"[\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]+"
+    rf"(?:[\s\ud800-\udfff{OTHER_BLANKS}{UNSEEN_CLASS}]|(?s:<!--.*?-->)"
     r"|&(?:nbsp|shy|zwnj|zwj|zerowidthspace|#0{0,9}(?:160|173|820[3-5]|8288|65279)|#x0{0,9}(?:a0|ad|200[b-d]|2060|feff));"
-    r"|<(?!(?:img|svg|video|audio|canvas|iframe|object|embed|input|button|math)\b)[a-zA-Z/!?][^<>]*>",
+    r"|<(?!(?:img|svg|video|audio|canvas|iframe|object|embed|input|button|math)\b|!--)[a-zA-Z/!?][^<>]*>)*+",
     re.IGNORECASE,
 )
+"""What nobody sees, up to the first character that shows. A comment without an end shows."""
 
 
 def no_reply(text: str, message: str = "") -> NoReply | None:
@@ -86,7 +86,7 @@ def no_reply(text: str, message: str = "") -> NoReply | None:
     (<NoReply.MESSAGE: 'error message'>, <NoReply.EMPTY: 'empty'>, None)
     """
     bare = without_reasoning(text.strip(BLANKS)).strip(BLANKS)
-    empty = NoReply.EMPTY if _first_seen(bare) == len(bare) else None
+    empty = None if _shows(bare) else NoReply.EMPTY
     said = bare.casefold()
     is_echo = said == message.strip(BLANKS).casefold() and len(said.split()) >= _FEWEST_ECHOED
     echo = NoReply.ECHO if is_echo else None
@@ -158,29 +158,16 @@ def only_expected_sentence(ids: Sequence[str]) -> Iterator[Phrase]:
     return naming_sentence(len(ids), "reply is", "replies are", words, ids)
 
 
-def _first_seen(text: str) -> int:
-    """Return where a text has its first visible character, or its length if there is none."""
-    place = 0
-    while place < len(text):
-        if text.startswith("<!--", place):
-            end = text.find("-->", place)
-            if end < 0:
-                return place
-            place = end + 3
-        elif found := _UNSEEN.match(text, place):
-            place = found.end()
-        elif unicodedata.category(text[place])[0] in "CZ" and unicodedata.category(text[place]) != "Co":
-            place += 1
-        else:
-            return place
-    return place
+def _shows(text: str) -> bool:
+    """Return whether a text has anything that a reader sees."""
+    return not _UNSEEN.fullmatch(text)
 
 
 def _error_page(text: str) -> NoReply | None:
     if not _PAGE.match(text):
         return None
     end = max((closing.end() for closing in _END.finditer(text)), default=text.rfind(">") + 1)
-    if _first_seen(text[end:]) < len(text) - end:
+    if _shows(text[end:]):
         return None
     title = _TITLE.search(text, 0, _LONGEST_HEAD)
     words = " ".join(title[2].split()).replace("&ndash;", "\u2013").replace("&#39;", "'") if title else ""
@@ -246,7 +233,7 @@ def _leaves(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _is_nothing(value: Any) -> bool:
-    return _first_seen(value) == len(value) if isinstance(value, str) else value in (None, [], {})
+    return not _shows(value) if isinstance(value, str) else value in (None, [], {})
 
 
 def _is_bookkeeping(key: str, value: Any, *, has_failed: bool) -> bool:
