@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.setting import Group, settings_of
+from safe_gate.core.setting import settings_of
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
 from safe_gate.evaluators.synthesis.evaluator import Synthesis
 from safe_gate.model.problems import Code, Place, Problem, is_interrupt, reason
@@ -76,22 +76,16 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
     for member in Evaluator.__annotations__:
         if getattr(evaluator, member, None) is None and member not in vars(Evaluator):
             yield f"has no {member}"
-    if not (isinstance(evaluator.settings, type) and issubclass(evaluator.settings, Group)):
-        yield "has settings that are no subclass of core.setting.Group"
     own, form = evaluator.settings.model_fields, evaluator.input
-    others = {setting: one.name for one in known.values() for setting in one.settings.model_fields}
+    taken = {setting: one.name for one in known.values() for setting in one.settings.model_fields}
+    others = taken | {"groups": "the gate"}  # its field with the settings of evaluators
     yield from (f"has the setting {one}, which is one of {others[one]}" for one in sorted(own.keys() & others.keys()))
     yield from (f"has the setting {one} without a default" for one, field in own.items() if field.is_required())
-    if "groups" in own:  # the field of `Settings` with the settings of evaluators
-        yield "has the setting groups, which is taken"
     yield from (f"has input from the setting {one}, which its settings lack" for one in form.settings if one not in own)
+    schemas = {one.name: one.schema for one in form.kinds} | {"part": evaluator.part.schema}
     kinds = [form.kind, form.outputs_kind] if form.cases else [form.kind]
-    named = {one.name for one in form.kinds}
-    yield from (f"has no {one} among its kinds" for one in kinds if one not in named)
-    yield from (f"has no schema {one.name}" for one in form.kinds if not one.schema)
-    if not evaluator.part.schema:
-        yield "has no schema part"
-    general = {rule.setting for one in known.values() for rule in one.gate.rules} - others.keys()
+    yield from (f"has no schema {one}" for one in (*kinds, *schemas) if not schemas.get(one))
+    general = {rule.setting for one in known.values() for rule in one.gate.rules} - taken.keys()
     idle = (rule for rule in evaluator.gate.rules if rule.setting not in {*own, *general})
     yield from (f"has the rule {rule.name}, but no setting {rule.setting}" for rule in idle)
 
