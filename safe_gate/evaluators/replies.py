@@ -340,11 +340,6 @@ def reply_digests(texts: Sequence[str], given: Mapping[str, Any]) -> dict[str, s
 
 def _seen(text: str) -> str:
     """Return a text without invisible characters, and with one blank for each run of white space."""
-    if text.isascii() and text.isprintable() and "  " not in text:  # as most are: this is fast
-        return text.strip()
-    words = " ".join(text.split())
-    if words.isascii() and words.isprintable():
-        return words
     return " ".join(_INVISIBLE.sub("", _FILLER.sub(" ", text)).split())
 
 
