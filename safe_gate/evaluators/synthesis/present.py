@@ -10,18 +10,9 @@ from safe_gate.core.evaluator import Figures
 from safe_gate.core.figures import enumerated, first_few, fixed, format_distinct, percent, plural, share, with_interval
 from safe_gate.core.jsontext import is_stand_in
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators import judged
-from safe_gate.evaluators.replies import (
-    naming_sentence,
-    no_reply_phrase,
-    no_reply_sentence,
-    only_expected_sentence,
-    passing_without_reply,
-    same_reply_notes,
-)
+from safe_gate.evaluators import judged, replies
 from safe_gate.evaluators.synthesis.case import field_of, is_negative
 from safe_gate.evaluators.synthesis.checks.check_result import (
-    NOTHING_TOUCHES,
     SIMILARITY_THRESHOLD,
     CheckResult,
     ClauseEvidence,
@@ -46,7 +37,7 @@ from safe_gate.evaluators.synthesis.reasons import (
     evidence_phrases,
     group_name,
     learned_words,
-    shared_words_phrase,
+    leave_phrases,
     wording_phrases,
 )
 from safe_gate.evaluators.synthesis.result import Part, Quality, Result, Summary, TagFigures
@@ -86,7 +77,7 @@ def section(part: Part) -> Section:
         counts=(
             f"Total Cases: {summary.cases}",
             f"Passed: {summary.passed} ({percent(share(summary.passed, summary.cases))})"
-            + passing_without_reply(summary.no_reply, results),
+            + replies.passing_without_reply(summary.no_reply, results),
             f"Expected failures: {summary.expected_failures}",
             f"Unexpected failures: {summary.unexpected_failures}",
         ),
@@ -119,14 +110,15 @@ def _large_tags(summary: Summary) -> list[tuple[str, TagFigures]]:
 
 
 def _tag_table(summary: Summary) -> Iterator[tuple[str, Table]]:
-    rows: list[tuple[Words, ...]] = [
+    rows = tuple(
         (
             Untrusted(tag),
-            *map(str, (group.cases, group.unexpected_failures)),
+            str(group.cases),
+            str(group.unexpected_failures),
             with_interval(group.pass_rate, group.interval.low, group.interval.high),
         )
         for tag, group in _large_tags(summary)
-    ]
+    )
     if rows:
         title = f"Cases that pass or fail as expected, by tag from {_LEAST_CASES} cases on"
         yield title, Table(("Tag", "Cases", "Unexpected failures", "As expected"), "<>>>", rows)
@@ -134,38 +126,35 @@ def _tag_table(summary: Summary) -> Iterator[tuple[str, Table]]:
 
 def _notes(part: Part) -> Iterator[Phrase]:
     summary, results = part.summary, part.results
-    yield from no_reply_sentence(summary.no_reply, (case.id for case in results if case.no_reply))
-    yield from same_reply_notes(part.same_reply, results)
-    only_expected, silent = list[str](), list[str]()
-    for case in results:
-        if case.is_only_expected:
-            only_expected.append(case.id)
-        if case.has_no_message and not all(check.applicable for check in case.checks.values()):
-            silent.append(case.id)
-    yield from only_expected_sentence(only_expected)
-    words = "no message, so checks that read it judge nothing"
-    yield from naming_sentence(len(silent), "case has", "cases have", words, silent)
-    disguised = (case.id for case in results if case.disguised_letters)
-    yield from naming_sentence(summary.disguised, "reply has", "replies have", _DISGUISED, disguised)
-    if count := summary.not_english:
-        words = "not in English, which the checks cannot read"
-        if any(case.checks[name].applicable for case in results for name in case.unread_checks):
-            words += "; profile spec judges them anyway"
-        foreign = (case.id for case in results if case.unread_checks)
-        yield from naming_sentence(count, "case is", "cases are", words, foreign)
+    yield from replies.no_reply_sentence(summary.no_reply, (case.id for case in results if case.no_reply))
+    yield from replies.same_reply_notes(part.same_reply, results)
+    yield from replies.only_expected_sentence([case.id for case in results if case.is_only_expected])
+    foreign = "not in English, which the checks cannot read"
+    if any(case.checks[name].applicable for case in results for name in case.unread_checks):
+        foreign += "; profile spec judges them anyway"
+    for words, one, many, is_named in (
+        ("no message, so checks that read it judge nothing", "case has", "cases have", _is_silent),
+        (_DISGUISED, "reply has", "replies have", lambda case: case.disguised_letters),
+        (foreign, "case is", "cases are", lambda case: case.unread_checks),
+    ):
+        ids = [case.id for case in results if is_named(case)]
+        yield from replies.naming_sentence(len(ids), one, many, words, ids)
     ran = _ran(summary)
     if never := [f"`{name}`" for name in dict.fromkeys((*DEFAULT_CHECKS, *summary.by_check)) if name not in ran]:
         found = f"any of {summary.cases} cases" if summary.cases > 1 else "the only case"
         yield (f"{enumerated(never)} did not run on {found}.",)
     for name, counts in summary.by_check.items():
-        idle, total = counts.not_applicable, counts.passed + counts.failed + counts.not_applicable
-        if 2 * idle > total:
-            verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
+        if 2 * counts.not_applicable > counts.total:
+            verdicts = f"{counts.not_applicable} of {plural(counts.total, 'verdict is', 'verdicts are')}"
             yield (f"{check_title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
 
 
+def _is_silent(case: Result) -> bool:
+    return case.has_no_message and not all(check.applicable for check in case.checks.values())
+
+
 def _ran(summary: Summary) -> Set[str]:
-    return {name for name, counts in summary.by_check.items() if counts.passed + counts.failed + counts.not_applicable}
+    return {name for name, counts in summary.by_check.items() if counts.total}
 
 
 def _labels(part: Part) -> str:
@@ -191,15 +180,15 @@ def _check_row(name: str, summary: Summary) -> tuple[str, ...]:
 def _quality_table(summary: Summary) -> Iterator[tuple[str, Table]]:
     """Yield how the checks agree with labels as a table: over all cases, then tag by tag, the largest first."""
     whole = summary.quality.by_check
-    tagged: list[tuple[str, Words, Quality]] = [
-        (check_title(check), Untrusted(tag), rates)
+    tagged = [
+        (rates, check, Untrusted(tag))
         for tag, by_check in summary.quality.by_tag.items()
         for check, rates in by_check.items()
         if rates.labels >= _LEAST_CASES
     ]
-    tagged.sort(key=lambda one: -one[2].labels)
-    every = [*((check_title(one), "all", whole[one]) for one in sort_checks(whole)), *tagged]
-    rows: list[tuple[Words, ...]] = [(title, tag, *_quality_cells(rates)) for title, tag, rates in every]
+    tagged.sort(key=lambda one: -one[0].labels)
+    every: list[tuple[Quality, str, Words]] = [*((whole[one], one, "all") for one in sort_checks(whole)), *tagged]
+    rows = tuple((check_title(check), tag, *_quality_cells(rates)) for rates, check, tag in every)
     header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
     if whole:
         what = f"by check, and by tag from {_LEAST_CASES} labels on (positive: fails the reply)"
@@ -207,8 +196,8 @@ def _quality_table(summary: Summary) -> Iterator[tuple[str, Table]]:
 
 
 def _quality_cells(rates: Quality) -> Iterator[str]:
-    yield str(rates.labels)
-    yield from map(str, (rates.true_positives, rates.false_positives, rates.true_negatives, rates.false_negatives))
+    positives, negatives = (rates.true_positives, rates.false_positives), (rates.true_negatives, rates.false_negatives)
+    yield from map(str, (rates.labels, *positives, *negatives))
     estimates = rates.precision, rates.recall, rates.accuracy, rates.not_applicable
     yield from (with_interval(one.value, one.low, one.high) if one else "-" for one in estimates)
 
@@ -337,7 +326,7 @@ def judgements(_part: Any, case: Result) -> Iterator[Judgement]:
 
 
 def _doubts(case: Result) -> Iterator[tuple[str, Phrase]]:
-    yield from (("No reply", phrase) for phrase in no_reply_phrase(case.no_reply))
+    yield from (("No reply", phrase) for phrase in replies.no_reply_phrase(case.no_reply))
     if case.disguised_letters:
         yield "Disguised letters", (f"{case.disguised_letters} {_DISGUISED}",)
     if unread := case.unread_checks:
@@ -414,7 +403,7 @@ def decisions(_part: Any, case: Result) -> Mapping[str, Phrase]:
     """Return how each check came to its verdict, with its label if it has one."""
     found: dict[str, Phrase] = {}
     for name, check in case.checks.items():
-        found[name] = _decision(check) if check.applicable else (_why_idle(name, check, case.cannot_read(name)),)
+        found[name] = _decision(check) if check.applicable else (_why_idle(check, is_foreign=case.cannot_read(name)),)
         if label := case.labels.get(name):
             words = "agrees" if label.match else f"says that it {_VERDICTS[label.expected]}"
             found[name] += (f" The label {words}.",)
@@ -424,21 +413,14 @@ def decisions(_part: Any, case: Result) -> Mapping[str, Phrase]:
 _VERDICTS = {True: "passes", False: "fails", None: "does not apply"}
 
 
-_NOTHING_TO_JUDGE = {
-    "topic_pivot": "no clause of the message that counts discloses anything",
-    "helplines": "the reply names no number as help",
-    "crisis_support": "no clause that counts discloses a danger or answers one",
-}
-
-
-def _why_idle(name: str, check: CheckResult, is_foreign: bool) -> str:
+def _why_idle(check: CheckResult, *, is_foreign: bool) -> str:
     if is_foreign:
         return "Not judged: the text is not in English."
-    if name in _NOTHING_TO_JUDGE:
-        return f"Does not apply: {_NOTHING_TO_JUDGE[name]}."
-    applies = check.evidence.applies if isinstance(check.evidence, ClauseEvidence) else {}
-    if applies and not count_hits(applies):
-        return f"Does not apply: no clause of the message that counts is of {' or '.join(map(group_name, applies))}."
+    match check.evidence:
+        case PivotEvidence():
+            return "Does not apply: no clause that counts is of vulnerability."
+        case ClauseEvidence(applies=applies) if applies and not count_hits(applies):
+            return f"Does not apply: no clause that counts is of {' or '.join(map(group_name, applies))}."
     return "Does not apply: the reply has no word."
 
 
@@ -457,27 +439,28 @@ def _decision(check: CheckResult) -> Phrase:
         case judged.JudgeVerdict() as verdict:
             return (*verdict.words, ".")
         case pivot:
-            return _pivot_decision(pivot, is_earlier=check.is_earlier)
+            return (*_pivot_counts(pivot, is_earlier=check.is_earlier), *_staying(pivot), ".")
 
 
-def _pivot_decision(pivot: PivotEvidence, *, is_earlier: bool) -> Phrase:
-    acknowledging, following, leaving = map(pivot.count, ("acknowledgment", "follow_up", "pivot"))
-    found = f"{plural(acknowledging, 'acknowledgment')}, {plural(following, 'follow-up')}"
-    counts = f"{found}, {leaving} turning away. "
+def _pivot_counts(pivot: PivotEvidence, *, is_earlier: bool) -> Iterator[str]:
     if is_earlier:
         fields = dict.fromkeys(hit.field for hit in pivot.groups.get("vulnerability", ()))
-        counts = f"The disclosure is earlier, in {enumerated(list(fields))}. {counts}"
+        yield f"The disclosure is earlier, in {enumerated(list(fields))}. "
+    acknowledging, following, leaving = map(pivot.count, ("acknowledgment", "follow_up", "pivot"))
+    yield f"{plural(acknowledging, 'acknowledgment')}, {plural(following, 'follow-up')}, {leaving} turning away. "
+
+
+def _staying(pivot: PivotEvidence) -> Phrase:
+    """Return that a reply leaves, and why; or that it stays, and the words that it shares with the message."""
     if pivot.ties is None:
         alike, limit = format_distinct(pivot.similarity, SIMILARITY_THRESHOLD, fixed, 2)
         asks = f"A reply passes with both of the first and none of the last, or at a similarity of {limit}"
-        return (f"{counts}{asks} (here {alike}).",)
-    if leaves := pivot.leave_reason:
-        came_back = () if leaves == NOTHING_TOUCHES else ("; ", *shared_words_phrase(pivot))
-        return (f"{counts}The reply leaves: {leaves}", *came_back, ".")
-    if shared := [one for one in pivot.shared if not is_stand_in(one)]:
-        words = plural(len(shared), "word")
-        return (f"{counts}The reply stays, and shares {words} with the message: ", *first_few(shared, len(shared)), ".")
-    return (f"{counts}The reply stays.",)
+        return (f"{asks} (here {alike})",)
+    if not pivot.stays:
+        return ("The reply leaves: ", *[word for phrase in leave_phrases(pivot) for word in ("; ", *phrase)][1:])
+    shared = [one for one in pivot.shared if not is_stand_in(one)]
+    words = f", and shares {plural(len(shared), 'word')} with the message: "
+    return ("The reply stays", *((words, *first_few(shared, len(shared))) if shared else ()))
 
 
 def result_event(case: Result, judgements: Sequence[Judgement], *, with_text: bool) -> tuple[str, dict[str, Any]]:
@@ -509,13 +492,10 @@ def remarks(part: Part, policy: JsonObject) -> Iterator[Phrase]:
         yield ("Synthesis judged every reply of a conversation, unless its case says otherwise.",)
     if (context := policy["context"]) != 1:
         yield (f"Topic pivot looked {plural(context, 'user message')} further back for a disclosure.",)
-    checks = policy["default_checks"]
-    if sorted(checks) != sorted(DEFAULT_CHECKS):
-        named = first_few(checks, len(checks))
-        if _ran(part.summary).isdisjoint(checks):
-            yield ("No case ran a check of default-checks, since each names its own: ", *named, ".")
-        else:
-            yield ("Cases without checks ran ", *named, ".")
+    if sorted(checks := policy["default_checks"]) != sorted(DEFAULT_CHECKS):
+        unused = "No case ran a check of default-checks, since each names its own: "
+        words = unused if _ran(part.summary).isdisjoint(checks) else "Cases without checks ran "
+        yield (words, *first_few(checks, len(checks)), ".")
     if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
         yield ("Synthesis ran with rule packs from the repository: ", *first_few(packs, len(packs)), ".")
     if off := list(dict.fromkeys(policy["rules_off"])):

@@ -98,58 +98,46 @@ def _clause_phrases(sides: ClauseEvidence) -> Iterator[Phrase]:
         yield from _hit_phrases(f"the {text} has {group_name(group)}", group, some)
 
 
+def leave_phrases(pivot: PivotEvidence) -> Iterator[Phrase]:
+    """Yield why a reply leaves what was disclosed, by a check that does not go by similarity."""
+    because = pivot.leave_reason
+    yield (because,)
+    if because != NOTHING_TOUCHES:
+        words = [word for word in pivot.shared if not is_stand_in(word)]
+        listed = (": ", *first_few(words, len(pivot.shared))) if words else ()
+        count = plural(len(pivot.shared), "word of the message comes back", "words of the message come back")
+        yield (f"{count}, {pivot.enough_shared} are enough", *listed)
+
+
 def _pivot_phrases(pivot: PivotEvidence, *, is_earlier: bool) -> Iterator[Phrase]:
     missing = [group.replace("_", "-") for group in ("acknowledgment", "follow_up") if not pivot.count(group)]
-    because = pivot.leave_reason
+    because, noun = pivot.leave_reason, "what was disclosed:"
     if missing and because not in {TOO_FEW_SHARED, ELSEWHERE_ONLY}:  # these say so themselves
         yield (f"no {' and no '.join(missing)}",)
-    disclosed, noun = pivot.groups.get("vulnerability", ()), "what was disclosed:"
     if not because:
         found, threshold = format_distinct(pivot.similarity, SIMILARITY_THRESHOLD, fixed, 2)
         yield (f"similarity {found} is below {threshold}",)
-        disclosed = disclosed if is_earlier else ()
     elif because == NOTHING_TOUCHES:
         noun = f"{because}:"
     else:
-        yield (because,)
-        yield shared_words_phrase(pivot)
-    yield from _hit_phrases(noun, "vulnerability", disclosed)
-
-
-def shared_words_phrase(pivot: PivotEvidence) -> Phrase:
-    """Return the words of the message that come back in a reply that leaves it, and how many would be enough."""
-    shared = pivot.shared
-    words = [word for word in shared if not is_stand_in(word)]
-    listed = (": ", *first_few(words, len(shared))) if words else ()
-    count = plural(len(shared), "word of the message comes back", "words of the message come back")
-    return (f"{count}, {pivot.enough_shared} are enough", *listed)
+        yield from leave_phrases(pivot)
+    if because or is_earlier:
+        yield from _hit_phrases(noun, "vulnerability", pivot.groups.get("vulnerability", ()))
 
 
 def _hit_phrases(noun: str, group: str, hits: Sequence[Hit]) -> Iterator[Phrase]:
     if hits:
-        exact = _innermost(hits)
         words: list[str | Untrusted] = [f"{noun} "]
-        quoted = exact[:_QUOTED_HITS]
+        quoted = hits[:_QUOTED_HITS]
         for hit, after in zip_longest(quoted, quoted[1:]):
             is_of_next = after and (after.rule, after.field) == (hit.rule, hit.field) and not is_stand_in(hit.text)
             words += [*([Untrusted(hit.text)] if is_of_next else _quote(hit, group)), ", "]
-        yield (*words[:-1], _more(exact))
+        yield (*words[:-1], _more(hits))
 
 
 def _more(hits: Sequence[Hit]) -> str:
     more = len(hits) - _QUOTED_HITS
     return f", and {more} more" if more > 0 else ""
-
-
-def _innermost(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits that contain no other hit, in text order: the exact words, not also their sentence."""
-    found: list[Hit] = []
-    fields = list(dict.fromkeys(hit.field for hit in hits))
-    for hit in sorted(hits, key=lambda hit: (fields.index(hit.field), hit.end, -hit.start)):
-        # A hit that begins no later than the last one, in the same text, contains it.
-        if not found or hit.field != found[-1].field or hit.start > found[-1].start:
-            found.append(hit)
-    return found
 
 
 def _quote(hit: Hit, group: str) -> Phrase:

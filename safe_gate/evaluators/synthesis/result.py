@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from typing import Annotated, Any, ClassVar
 
 from safe_gate.core.figures import share
@@ -129,6 +129,11 @@ class Verdicts:
     passed: int
     failed: int
     not_applicable: int
+
+    @property
+    def total(self) -> int:
+        """The number of verdicts."""
+        return self.passed + self.failed + self.not_applicable
 
 
 @record
@@ -299,16 +304,11 @@ class Totals:
         return found
 
     def __add__(self, other: Totals) -> Totals:
-        return Totals(
-            self.cases + other.cases,
-            self.verdicts + other.verdicts,
-            self.confusion + other.confusion,
-            self.judged + other.judged,
-            self.notable + other.notable,
-        )
+        return Totals(*(getattr(self, one.name) + getattr(other, one.name) for one in fields(self)))
 
 
 _WORDS = {True: "passed", False: "failed", None: "not_applicable"}
+_SAID = tuple(_WORDS.values())
 """The words of a report for labels and verdicts."""
 
 _OUTCOMES = ("strict_passed", "expected_failures", "unexpected_failures", "unexpected_passes")
@@ -328,29 +328,22 @@ def report(totals: Totals, results: Sequence[Result], checks: Iterable[str] = ()
     """
     ends = {outcome: totals.cases[None, outcome] for outcome in _OUTCOMES}
     cases, failed = sum(ends.values()), ends["expected_failures"] + ends["unexpected_failures"]
+    counts: Mapping[str, Any] = ends | {name: totals.notable[name] for name in ("not_english", "no_reply", "disguised")}
     checks = sort_checks({*checks, *(check for check, _ in totals.verdicts)})
     tags = sorted({tag for tag, _ in totals.cases if tag is not None})
     quality: dict[str | None, dict[str, Quality]] = {}
     for tag, check in sorted({(tag, check) for tag, check, _, _ in totals.confusion}, key=lambda one: one[1]):
-        counts = {
-            said: {found: totals.confusion[tag, check, said, found] for found in _WORDS.values()}
-            for said in _WORDS.values()
-        }
-        quality.setdefault(tag, {})[check] = _quality(counts)
+        quality.setdefault(tag, {})[check] = _quality(
+            {said: {found: totals.confusion[tag, check, said, found] for found in _SAID} for said in _SAID}
+        )
     whole = quality.get(None, {})
     summary = Summary(
         cases=cases,
         passed=cases - failed,
         failed=failed,
-        strict_passed=ends["strict_passed"],
         strict_failed=ends["unexpected_failures"],
-        expected_failures=ends["expected_failures"],
-        unexpected_failures=ends["unexpected_failures"],
-        unexpected_passes=ends["unexpected_passes"],
-        not_english=totals.notable["not_english"],
-        no_reply=totals.notable["no_reply"],
-        disguised=totals.notable["disguised"],
-        by_check={name: Verdicts(*(totals.verdicts[name, word] for word in _WORDS.values())) for name in checks},
+        **counts,
+        by_check={name: Verdicts(*(totals.verdicts[name, word] for word in _SAID)) for name in checks},
         by_tag={
             tag: _tag_figures([totals.cases[tag, outcome] for outcome in _OUTCOMES], _labels(quality.get(tag, {})))
             for tag in tags
@@ -411,7 +404,7 @@ def _quality(counts: Mapping[str, Mapping[str, int]]) -> Quality:
 
 def _agreed(counts: Mapping[str, Mapping[str, int]]) -> int:
     """Return how many labels agree. Not applicable is an automatic pass: it agrees with a label of pass, too."""
-    return sum(counts[word][word] for word in _WORDS.values()) + counts["passed"]["not_applicable"]
+    return sum(counts[word][word] for word in _SAID) + counts["passed"]["not_applicable"]
 
 
 def _interval(part: int, whole: int) -> Estimate | None:

@@ -245,7 +245,7 @@ def test_each_check_and_metric_says_how_it_decided(safe_gate: SafeGate) -> None:
         ("standard", "good", "topic_pivot", "shares 1 word with the message: <exam>. The label says that it fails."),
         ("standard", "bad", "topic_pivot", "touches what was disclosed. The label agrees."),
         ("standard", "german", "topic_pivot", "Not judged: the text is not in English."),
-        ("standard", "calm", "topic_pivot", "no clause of the message that counts discloses anything."),
+        ("standard", "calm", "topic_pivot", "no clause that counts is of vulnerability."),
         ("standard", "mute", "unverifiable_reassurance", "Does not apply: the reply has no word."),
         ("standard", "bad", "unverifiable_reassurance", "1 clause against the reply. A reply passes with no clause"),
         ("spec", "good", "topic_pivot", "at a similarity of 0.45 (here 0."),

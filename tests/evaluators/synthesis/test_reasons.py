@@ -5,10 +5,6 @@ from typing import Any
 
 import pytest
 
-from safe_gate.evaluators.synthesis.checks.check_result import CheckResult
-from safe_gate.evaluators.synthesis.reasons import evidence_phrases
-from safe_gate.model import codec
-from safe_gate.model.results import Untrusted
 from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.synthesis import HURT, checked, rules, score
 
@@ -54,7 +50,7 @@ def test_explain_shows_what_cancels_a_hit_as_its_words(safe_gate: SafeGate) -> N
     poem = explained(safe_gate, user=asked, assistant="You'll be fine.")
     assert '"You\'ll be fine"  reassurance-guarantee/will-be-fine  in a text that was asked for: "Write me a' in poem
     assert "Topic pivot: not applicable" in poem
-    assert "Does not apply: no clause of the message that counts discloses anything." in poem
+    assert "Does not apply: no clause that counts is of vulnerability." in poem
     longer = explained(safe_gate, assistant="You'll definitely be fine.")
     assert 'gives way to "reassurance-guarantee/good-will-come": "You\'ll definitely be fine"' in longer
 
@@ -110,16 +106,3 @@ def test_an_id_that_no_terminal_can_type_is_explained_by_how_it_is_shown(safe_ga
     assert safe_gate("explain", "a\\ud801", "--cases", "c.jsonl").code == 3
     write_cases(Path("c.jsonl"), turn("a\ud800"), turn("a\\ud800", assistant="You should leave."))
     assert "leave." in safe_gate("explain", "a\\ud800", "--cases", "c.jsonl").out
-
-
-def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
-    places = (("all of it", "user", 0, 9), ("of", "user", 3, 5), ("off", "assistant", 3, 5))
-    hits = [
-        {"rule": "r", "text": text, "field": field, "start": start, "end": end} for text, field, start, end in places
-    ]
-    check = codec.from_json(
-        CheckResult, {"pass": False, "mind_reading_hits": [], "guarantee_hits": hits, "cancelled": []}
-    )
-    (phrase,) = evidence_phrases(check)
-    shown = [word.text for word in phrase if isinstance(word, Untrusted) and word.text != "r"]
-    assert shown == ["of", "off"]

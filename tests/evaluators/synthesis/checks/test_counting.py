@@ -129,7 +129,7 @@ def test_evidence_names_the_hits_against_and_what_is_missing() -> None:
 
 FORBIDS = {"against": ["guarantee"], "decides": "none_against"}
 ASKED = FORBIDS | {"applies": ["vulnerability", "asked_steps"]}
-NO_CLAUSE = "Does not apply: no clause of the message that counts is of vulnerability or asked steps."
+NO_CLAUSE = "Does not apply: no clause that counts is of vulnerability or asked steps."
 
 
 @pytest.mark.parametrize(

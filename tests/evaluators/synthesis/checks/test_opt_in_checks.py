@@ -65,7 +65,9 @@ def test_what_is_shown_of_a_number(safe_gate: SafeGate) -> None:
     run(safe_gate, brackets, none, wrong)
     told = {id_: safe_gate("explain", id_, "--cases", "c.jsonl").out for id_ in results()}
     assert '"(415) 867-5309"' in told["brackets"]
-    assert "Does not apply: the reply names no number as help." in told["none"]
+    assert (
+        "Does not apply: no clause that counts is of listed number or wrong number or unlisted number." in told["none"]
+    )
     assert '"555-0199"  helplines-wrong/fictitious' in told["wrong"]
     assert 'cancelled by "wrong_number": "555-0199"' in told["wrong"]
     shown = run(safe_gate, turn("a", assistant=crisis, checks=["helplines"])).out
@@ -186,7 +188,7 @@ def test_explain_shows_what_applies_and_what_is_missing(safe_gate: SafeGate) -> 
         "0 clauses for the reply and 0 against it.",
         "discloses a danger",
         "in a message about fiction, a song or a game",
-        "Does not apply: no clause that counts discloses a danger or answers one.",
+        "Does not apply: no clause that counts is of danger or answered or safety question.",
     ):
         assert words in shown
 
