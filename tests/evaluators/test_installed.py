@@ -13,6 +13,7 @@ from types import ModuleType
 from typing import Annotated, Any
 
 import pytest
+from pydantic import create_model
 
 from safe_gate.core.case import Input
 from safe_gate.core.evaluator import Rule, no_reply
@@ -21,7 +22,6 @@ from safe_gate.evaluators.registry import BUILT_IN, GROUP, find_installed
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.codec import JsonObject
 from tests.support.cases import REPOSITORY, read_json, read_lines, write_cases
-from tests.support.github import outputs
 
 EXAMPLE = REPOSITORY / "examples" / "evaluator-json"
 REPORTS = "json,markdown,html,junit,sarif,gitlab,csv,jsonl,badge"
@@ -197,18 +197,6 @@ def test_a_run_is_compared_with_a_report_verified_and_waived(gate: Gate) -> None
     assert (ran.returncode, "3 more waived" in ran.stdout) == (0, True)
 
 
-@pytest.mark.soak
-def test_shards_merge_into_the_bytes_of_one_run(gate: Gate) -> None:
-    gate(*RUN, "--report-dir", "whole")
-    env = {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": "outputs"}
-    for index in (1, 2):
-        shard = ("--shard", f"{index}/2", "--report-dir", "shards")
-        assert gate(*RUN, *shard, env=env).returncode == 0
-    assert outputs(Path("outputs").read_text("utf-8"))["json-pass-rate"] == ""
-    assert gate("merge", "shards/*.json", "--json-cases", "c.jsonl", "--report-dir", "merged").returncode == 1
-    assert Path("merged/safe-gate.json").read_bytes() == Path("whole/safe-gate.json").read_bytes()
-
-
 @pytest.fixture
 def leaving(python: Path) -> Iterator[Gate]:
     """Run the gate with a member of the installed evaluator that leaves in some way; "" leaves when it is loaded."""
@@ -295,18 +283,6 @@ class Unlimited(Group):
     json_cases: Annotated[Texts, Names("inputs")] = ()
 
 
-class Required(Unlimited):
-    """Settings of which one has to be set."""
-
-    need: Annotated[str, Names("gate")]
-
-
-class Grouped(Unlimited):
-    """Settings with the name of the field that holds those of all evaluators."""
-
-    groups: Annotated[Texts, Names("gate")] = ()
-
-
 JSON: Any = runpy.run_path(str(EXAMPLE / "safe_gate_json" / "__init__.py"), run_name="example_json")["EVALUATOR"]
 SYNTHESIS = BUILT_IN["synthesis"]
 
@@ -316,11 +292,17 @@ def example(**changes: object) -> Any:
     return type("Changed", (type(JSON),), changes)()
 
 
+def settings(**fields: Any) -> Any:
+    return example(settings=create_model("Changed", __base__=Unlimited, **fields))
+
+
 def ruled(name: str) -> Any:
     return example(rules=(Rule(name, "json", lambda part: no_reply(part.summary.cases)),))
 
 
 OTHER_LINES = Input(setting="json_case", kind="json-case", plural="JSON cases")
+
+
 DOCUMENTS = JSON.input._replace(cases="cases", outputs="json_cases", outputs_kind="json-output", folder="json_cases")
 BESIDE_OTHERS: Mapping[str, tuple[object, str]] = {
     "NAMELESS": (object(), "has no name in lower case with underscores"),
@@ -334,8 +316,8 @@ BESIDE_OTHERS: Mapping[str, tuple[object, str]] = {
     "FORMLESS": (example(part=JSON.part._replace(schema={})), "has no schema part"),
     "WITHOUT_OUTPUTS": (example(input=DOCUMENTS), "has no schema json-output"),
     "UNLIMITED": (example(settings=Unlimited), "has the rule min-json-pass-rate, but no setting min_json_pass_rate"),
-    "REQUIRED": (example(settings=Required), "has the setting need without a default"),
-    "GROUPED": (example(settings=Grouped), "has the setting groups, which is one of the gate"),
+    "REQUIRED": (settings(need=str), "has the setting need without a default"),
+    "GROUPED": (settings(groups=(Texts, ())), "has the setting groups, which is one of the gate"),
     "FOREIGN": (example(settings=object), "cannot be loaded: "),
     "BORROWED": (ruled("max-unexpected-passes"), "has the rule max-unexpected-passes, but no setting max_unexpected_passes"),
     "GONE": (None, "cannot be loaded: No module named"),

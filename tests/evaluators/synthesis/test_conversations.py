@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from safe_gate.addons.training import split_cases
 from safe_gate.core.case import CaseAt
 from safe_gate.core.jsontext import digest
-from safe_gate.evaluators.synthesis.case import content_text, merged_messages
+from safe_gate.evaluators.synthesis.case import content_text
 from safe_gate.model import codec
 from safe_gate.model.problems import Place
 from tests.support.cases import (
@@ -47,13 +47,6 @@ def test_the_last_reply_is_judged_against_what_the_user_wrote_since_the_reply_be
     assert (stays["pass"], stays["message"]) == (True, 4)
     assert {hit["field"] for hit in hits(stays)} == {"messages[2]", "messages[4]"}
     assert not found["leaves"]["checks"]["topic_pivot"]["pass"]
-
-
-def test_a_conversation_of_one_exchange_is_judged_as_the_same_case_without_messages(safe_gate: SafeGate) -> None:
-    flat, found = evaluated(safe_gate, turn("flat"), talk("talk", TOLD, GOOD, checks=turn("a")["checks"])).values()
-    assert flat["digests"] == found["digests"]
-    names = {"user": "messages[0]", "assistant": "messages[1]"}
-    assert [hit | {"field": names[hit["field"]]} for hit in hits(flat)] == hits(found)
 
 
 def test_parts_of_a_text_are_read_with_nothing_between(safe_gate: SafeGate) -> None:
@@ -194,8 +187,6 @@ def test_settings_that_are_not_the_default_are_shown(safe_gate: SafeGate) -> Non
     assert [one in " ".join(told.split()) for one in said] == [True, True, True]
     told = run(safe_gate).out
     assert [one[:20] in told for one in said] == [False, False, False]
-    told = run(safe_gate, turn("a", checks=["topic_pivot"]), flags=("--default-checks", "scope", "helplines")).out
-    assert 'No case ran a check of default-checks, since each names its own: "scope", "helplines".' in told
 
 
 def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
@@ -236,12 +227,6 @@ def test_a_problem_of_all_turns_is_reported_once(safe_gate: SafeGate, checks: li
     assert "a@" not in err
 
 
-def test_user_messages_between_replies_are_read_as_one_text() -> None:
-    said = [("user", "a"), ("user", "b"), ("assistant", "c"), ("assistant", "d"), ("user", "e")]
-    case = {"messages": [{"role": role, "content": text} for role, text in said]}
-    assert list(merged_messages(case)) == [[("messages[0]", "a"), ("messages[1]", "b")], [("messages[4]", "e")]]
-
-
 PICTURE = {"type": "image_url", "image_url": {"url": "x"}}
 ASKED, REPLIED = said(TOLD, GOOD)
 LABELS = {"expected": {"topic_pivot": True}}
@@ -280,12 +265,6 @@ def test_messages_that_cannot_be_judged_and_fields_that_contradict_them_are_name
     safe_gate: SafeGate, case: dict[str, Any], words: str
 ) -> None:
     case_refused(safe_gate, {"id": "a"} | case, words)
-
-
-def test_a_hostile_role_is_not_quoted_where_texts_are_withheld(safe_gate: SafeGate) -> None:
-    ran = run(safe_gate, talk("a", messages=[{"role": "hunter2", "content": "x"}]), flags=("--text", "none"))
-    refused(ran)
-    assert "hunter2" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
 
 
 def test_ids_of_turns_and_of_lines_are_unique(safe_gate: SafeGate) -> None:
@@ -348,6 +327,8 @@ ROW = [{"role": "user", "content": TOLD}, {"role": "assistant", "content": AWAY}
         (talk("a", messages=[*ROW, REPLIED]), talk("a", messages=ROW), "last", set()),
         (talk("a", messages=ROW), talk("a", messages=ROW, turns="all"), "last", {("a", "", "dropped")}),
         (SINGLE, talk("a", TOLD, GOOD), "last", set()),
+        (talk("a", TOLD, GOOD, "Yes.", GOOD), talk("a", TOLD, BAD, "Yes.", AWAY), "last", set()),
+        (talk("a", TOLD, GOOD), talk("a", TOLD, GOOD, context=0), "last", {("a", "context", "added")}),
         (SINGLE, talk("a", TOLD, AWAY, TOLD, GOOD), "last", {("a", "before", "changed")}),
         (SINGLE, talk("a", TOLD, GOOD, system="Be rude."), "last", {("a", "before", "changed")}),
     ],
@@ -361,18 +342,6 @@ def test_a_reply_that_is_not_judged_and_a_message_before_it_are_named(
     write_cases(Path("c.jsonl"), after)
     safe_gate("run", "--baseline", "main")
     assert {(one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]} == found
-
-
-def test_a_changed_earlier_message_changes_the_case_and_a_changed_reply_does_not(safe_gate: SafeGate) -> None:
-    def case(*texts: str, **fields: Any) -> str:
-        (found,) = evaluated(safe_gate, talk("a", *texts, **fields)).values()
-        return str(found["digests"]["case"])
-
-    base = case(TOLD, GOOD, "Yes.", GOOD)
-    assert case(TOLD, BAD, "Yes.", AWAY) == base
-    assert case("Hello.", GOOD, "Yes.", GOOD) != base
-    assert case(TOLD, GOOD, "Yes.", GOOD, system="Be kind.") != base
-    assert case(TOLD, GOOD, "Yes.", GOOD, context=0) != base
 
 
 def test_a_message_without_an_earlier_conversation_keeps_its_digest(safe_gate: SafeGate) -> None:

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.evaluators.synthesis.definitions import CHECKS
-from safe_gate.evaluators.synthesis.present import figures
-from safe_gate.evaluators.synthesis.result import Result, Totals, report
+from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model import codec
 from tests.support.cases import DATA, REPOSITORY, read_lines
 from tests.support.examples import examples, is_thorough
@@ -107,12 +106,3 @@ def test_few_plain_sentences_are_taken_for_directives_or_choices() -> None:
     assert found["neither", "positive"] < 0.1 * found["neither", "all"], found
     assert found["directive", "negative"] > 0.9 * found["directive", "all"], found
     assert found["autonomy", "positive"] > 0.9 * found["autonomy", "all"], found
-
-
-def test_a_check_that_no_case_asks_for_has_no_rate() -> None:
-    entries = [score("I failed.", "Would you like to talk?", "agency_language")]
-    shown = [(one.about, one.name) for one in figures(report(Totals.of(entries), entries)).rates]
-    assert shown == [
-        ("As expected", "all cases"),
-        ("Passes where the check applies, negative examples too", "Agency language"),
-    ]

@@ -13,7 +13,6 @@ import pytest
 
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.checks.turn import Rules
-from safe_gate.evaluators.synthesis.engine import phrases
 from safe_gate.evaluators.synthesis.packs import TABLE, compile_table, from_recipe, recipe, stored_table
 from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.model import codec
@@ -103,32 +102,11 @@ def test_a_table_of_other_packs_classes_or_code_is_not_read(name: str) -> None:
         assert not stored_table()
 
 
-@pytest.mark.soak
-def test_a_table_is_read_beside_the_files_that_it_was_made_of() -> None:
-    changed = {name: read(name) + b"\n" for name in ("classes.json", AGENCY, "engine/phrases.py")}
-    with reading(changed):
-        made = compile_table()
-    with reading({TABLE: made, **changed}):
-        assert stored_table()
-
-
 @pytest.mark.parametrize(("end", "more"), [(0, b""), (100, b""), (-4, b""), (None, b"\0\0\0\0")])
 def test_a_table_that_is_cut_or_longer_is_not_read(end: int | None, more: bytes) -> None:
     for content, is_read in ({TABLE: compiled()}, True), ({}, False), ({TABLE: compiled()[:end] + more}, False):
         with reading(content):
             assert bool(stored_table()) == is_read
-
-
-def test_a_table_is_the_network_that_was_written() -> None:
-    made = phrases.compile_lists(
-        {"a": ["{you} _0-2 calm*", "^ a (b|c|)"], "b": ["*ing _0-3 x $", "<num> is"]}, {"you": ["you", "u all"]}
-    )
-    content = phrases.network_bytes(made, "k", {"beside": "a"})
-    found = phrases.network_from_bytes(content, "k")
-    assert found
-    assert found[0] == made
-    assert found[1]["beside"] == "a"
-    assert phrases.network_from_bytes(content, "other") is None
 
 
 @pytest.mark.soak
