@@ -50,53 +50,14 @@ def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 ENVIRON = {"SOURCE_DATE_EPOCH": "1790000000", "COLUMNS": "120"}
 
-_HOST = """
-import json, os, sys, tempfile
-from safe_gate.cli import main
-main(["run"])  # which loads all that a run needs
-print("ready", flush=True)
-for line in sys.stdin:
-    words, folder, environ = json.loads(line)
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        if not (child := os.fork()):
-            os.chdir(folder)
-            os.environ.clear()
-            os.environ.update(environ)
-            os.dup2(out.fileno(), 1)
-            os.dup2(err.fileno(), 2)
-            os._exit(main(words))
-        code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        said = [file.seek(0) or file.read().decode() for file in (out, err)]
-    print(json.dumps([code, *said]), flush=True)
-"""
-
-
-@pytest.fixture(scope="module")
-def host(python: Path) -> Iterator[Callable[..., str]]:
-    """Ask an interpreter that loads the gate once, and runs each command in a fork of itself."""
-    command: list[str | Path] = [python, "-I", "-c", _HOST]
-    folder = python.parents[1]  # the interpreter's first run writes reports there
-    with subprocess.Popen(
-        command, stdin=-1, stdout=-1, stderr=subprocess.DEVNULL, text=True, cwd=folder, env=ENVIRON
-    ) as one:
-        assert one.stdin
-        assert one.stdout
-        assert "ready\n" in iter(one.stdout.readline, "")
-
-        def ask(line: str) -> str:
-            print(line, file=one.stdin, flush=True)
-            return one.stdout.readline() if one.stdout else ""
-
-        yield ask
-
 
 @pytest.fixture
-def gate(host: Callable[..., str]) -> Gate:
+def gate(python: Path) -> Gate:
     write(*CASES)
 
     def run(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        ran = host(json.dumps([words, str(Path.cwd()), ENVIRON | {**(env or {})}]))
-        return subprocess.CompletedProcess(words, *json.loads(ran))
+        command = [python, "-I", "-m", "safe_gate", *words]
+        return subprocess.run(command, capture_output=True, text=True, env=ENVIRON | {**(env or {})}, check=False)
 
     return run
 
@@ -198,7 +159,7 @@ def test_a_run_is_compared_with_a_report_verified_and_waived(gate: Gate) -> None
 
 
 @pytest.fixture
-def leaving(python: Path) -> Iterator[Gate]:
+def leaving(python: Path, gate: Gate) -> Iterator[Gate]:
     """Run the gate with a member of the installed evaluator that leaves in some way; "" leaves when it is loaded."""
     (file,) = python.parents[1].glob("lib/python*/site-packages/safe_gate_json/__init__.py")
     code = file.read_text("utf-8")
@@ -206,9 +167,7 @@ def leaving(python: Path) -> Iterator[Gate]:
     def run(how: str, member: str, *words: str) -> subprocess.CompletedProcess[str]:
         leaves = f"import sys\ndef leave(*_, **__):\n    {how}\n"
         file.write_text(f"{code}\n{leaves}{f'Json.{member} = leave' if member else 'leave()'}\n", "utf-8")
-        return subprocess.run(
-            [python, "-I", "-m", "safe_gate", *words], capture_output=True, text=True, env=ENVIRON, check=False
-        )
+        return gate(*words)
 
     yield run
     file.write_text(code, "utf-8")
