@@ -274,10 +274,12 @@ def test_ids_of_turns_and_of_lines_are_unique(safe_gate: SafeGate) -> None:
 
 
 def test_user_messages_that_are_read_together_have_the_bound_of_a_text(safe_gate: SafeGate) -> None:
-    case = talk("a", messages=[*[{"role": "user", "content": "x" * 900}] * 3, REPLIED])
-    words = "a: messages[0] to messages[2]: is longer than 2000 bytes, the limit of bounds.text"
-    refused(run(safe_gate, case, flags=("--bounds", "text=2000")), words)
-    assert run(safe_gate, flags=("--bounds", "text=2700")).code == 0
+    one, blank = said("x" * 900, " ")
+    case = talk("a", messages=[one, blank, one, one, REPLIED])
+    words = "a: messages[0] to messages[3]: is longer than 2000 bytes, the limit of bounds.text"
+    for messages in (case["messages"], case["messages"][:-1]):
+        refused(run(safe_gate, case | {"messages": messages}, flags=("--bounds", "text=2000")), words)
+    assert run(safe_gate, case, flags=("--bounds", "text=2700")).code == 0
 
 
 def test_explain_shows_one_turn_or_all_of_a_conversation(safe_gate: SafeGate) -> None:
