@@ -310,7 +310,7 @@ OptionsAt = Callable[[FilePath], Settings]
 """The settings of a run whose config file is read below a folder; flags and environment stay."""
 
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "jobs")
-"""Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
+"""Settings of who scores cases and how they are shown: those of the run count, also for what is read of a base."""
 
 
 class RunSides(ExitStack):
@@ -319,25 +319,25 @@ class RunSides(ExitStack):
     It is judged by its own settings, or by those of the base commit, which is None for its own. Files can be read
     until this is closed.
 
-    `settings_at` returns the settings below the folder of a side: what judges nothing is the run's, and so are inputs
-    if that folder's settings name none. `at` returns the side, with its files as first read. `without_unmatched`
-    returns that side without the patterns that match no file.
+    `options_at` returns the settings below the folder of a side. In `settings_at`, what is of the run is the run's, and
+    so are inputs if that folder's settings name none. `at` returns the side, with its files as first read.
+    `without_unmatched` returns that side without the patterns that match no file.
     """
 
     base: Baseline | None = None
 
     def __init__(self, options: Settings, effects: Effects, options_at: OptionsAt) -> None:
         super().__init__()
-        self.settings_at = cache(self._settings_at)
+        self.options_at, self.settings_at = cache(options_at), cache(self._settings_at)
         self.at = cache(lambda root: sides.take_snapshot(self.settings_at(root), root))
         self.without_unmatched = cache(lambda root: self.at(root).without_unmatched())
-        self.effects, self._own, self._options_at = effects, options, options_at
+        self.effects, self._own = effects, options
         self._opened: dict[str, Baseline | None] = {}
 
     def _settings_at(self, root: FilePath) -> Settings:
         if root == HERE:
             return self._own
-        theirs = self._options_at(root)
+        theirs = self.options_at(root)
         names = _OF_THE_RUN if sides.evaluators_in_use(theirs) else (*_OF_THE_RUN, *sides.OF_INPUTS)
         return theirs.replace(**{name: self._own.value(name) for name in names})
 

@@ -87,7 +87,7 @@ def terms_of(of: Baseline, head: FilePath, run: RunSides, cases: Cases | None = 
     """
     with of.placing():
         side = run.without_unmatched(of.root)
-        settings = {name: side.options.value(name) for name in WEAKER}
+        settings = {name: side.options.value(name) for name in WEAKER} | {"text": run.options_at(of.root).text}
         report = path_in_commit(side.options.baseline)
         if report and not any(disk.exists(folder / report) for folder in (side.root, head)):
             settings["baseline"] = ""

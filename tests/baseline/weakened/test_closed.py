@@ -66,6 +66,7 @@ CLOSED: Mapping[str, tuple[tuple[Any, ...], Any, tuple[str, str, str, str]]] = {
     "cases that may be removed": ((CONFIG, "allow-missing"), ["cases"], ("setting", "allow-missing", "cases", "added")),
     "a case that is protected no more": ((CONFIG, "protect"), [], ("setting", "protect", "kept", "dropped")),
     "a quieter comment": ((CONFIG, "comment"), "never", ("setting", "comment", "", "looser")),
+    "a comment without quotations": ((CONFIG, "text"), "none", ("setting", "text", "", "looser")),
     "packs that are read no more": ((CONFIG, "rules"), GONE, ("rule", "ours/stop", "", "dropped")),
     "a rule that is gone": (("ours.json", "rules", 0), GONE, ("rule", "ours/stop", "", "dropped")),
     "a rule that is edited": (("ours.json", "rules", 1, "pattern"), "zebras?", ("rule", "ours/over", "", "changed")),

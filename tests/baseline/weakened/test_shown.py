@@ -181,3 +181,13 @@ def test_compare_shows_a_weakened_gate_and_fails_where_asked(safe_gate: SafeGate
     configure(CONFIG | {"on-weakened": "fail", "protect": []})
     refused(safe_gate("compare", "reports/safe-gate.json", "."), "on-weakened: needs a commit on both sides")
     assert safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json").code == 0
+
+
+def test_a_base_is_shown_as_the_run_is_and_compared_by_its_own_text(safe_gate: SafeGate, base: str) -> None:
+    gate = ("run", "--baseline", base, "--on-weakened", "fail")
+    assert weakened(safe_gate(*gate, "--text", "none")) == (0, [])
+    put(CONFIG | {"text": "none"}, turn("a"), TAGGED)
+    assert weakened(safe_gate(*gate)) == (1, [("setting", "text", "", "looser")])
+    assert weakened(safe_gate(*gate, "--text", "full")) == (0, [])
+    assert safe_gate("compare", base, ".", "--on-weakened", "fail").code == 1
+    assert weakened(safe_gate("run", "--baseline", commit(), "--on-weakened", "fail")) == (0, [])
