@@ -26,7 +26,7 @@ _PART_END = re.compile(r"\n[^\S\n]*\n(?=\S)")
 _DEFINITION = re.compile(r"^ {0,3}\[[^\[\]\n]{1,999}\]:[^\n]*(?:\n[^\S\n]*[^\s\[][^\n]*)?", re.MULTILINE)
 # Signs of code and strike-through, the box around the digit of an emoji, and what a quoted line begins with.
 _SIGNS = re.compile(r"[`~\u20e3]|(?<=\n)[^\S\n]*+(?:>[ \t]?+)++")
-_LESS_THAN = "\u2039"  # for a sign that the page shows, so that it begins no tag
+_LESS_THAN = "\uff1c"  # for a sign that the page shows: it begins no tag, and is made the same as "<" later
 
 _TAG = re.compile(r"</?(?P<name>[a-zA-Z][^\s<>/\"'=]*+)")
 _QUOTED_REST, _REST = re.compile(r"(?:\"[^\"]*+\"|'[^']*+'|[^>\"'])*+>"), re.compile(r"[^<>]*+>")
