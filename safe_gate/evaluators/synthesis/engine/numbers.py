@@ -37,12 +37,17 @@ _CIRCLED = str.maketrans(
 )
 _LETTER_O = re.compile(r"(?<=\d)[Oo]++(?![^\W\d])")
 _KEYPAD = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "22233344455566677778889999")
+# Not before "eighty-eight" or "and eight": there "hundred" is no end of a number that is read.
+_ENDED = (
+    rf"(?! and (?:{'|'.join(_NAMES)})\b"
+    r"|(?: and)?[ -](?:ten|eleven|twelve|(?:twen|thir|fou?r|fif|six|seven|eigh|nine)t(?:y|een))\b)"
+)
 # A group of digits, a digit in words, or letters of a keypad. The possessive quantifiers keep it linear.
 _GROUP = re.compile(
     r"(?<![\w.,/$£€₹])\d[\d\u20e3]*+(?![^\W_])|(?<=[./_])(?<=\d.)\d[\d\u20e3]*+(?![^\W_])"
     r"|(?:(?<=\d-)|(?<=\d-[A-Z]-)|(?<=\d-[A-Z]{3}-))[A-Z]++(?!\w)"
     r"|(?<=\b8\d\d[ .])[A-Z]{7}(?!\w)|(?<=\b8\d\d[ .]\d{3}[ .])[A-Z]{4}(?!\w)"
-    rf"|\b(?:(?P<times>(?i:double|triple))[ -])?(?P<word>(?i:{'|'.join(_DIGITS)}))\b"
+    rf"|\b(?:(?P<times>(?i:double|triple))[ -])?(?P<word>(?i:{'|'.join(_DIGITS)}))\b(?i:(?<!hundred)|{_ENDED})"
 )
 _BETWEEN = re.compile(r" ?- ?|[ ._\u00b7\u2022\u2010-\u2014]|(?<=\d\d\d)/|(?<=[A-Za-z]), |\)[ -]?|[ -]?\(")
 _ADDRESS, _FURTHEST = re.compile(r"\b(?i:tel|sms):([+\d().-]{3,30})"), 300
@@ -97,7 +102,8 @@ class Helplines:
         self._call, self._line = _compile(call), _compile(line)
         self._need = _compile(_any_of([*data["words"]["line"], *names]))
         self.named = _compile(rf"{line}|\b(?:line|number|chat|text)s?\b|\b(?:{'|'.join(_TIMES)})\b|\d")
-        self._heading = re.compile(rf"^[\s|*#-]*(?:{places})[\s|*]*[:|-][\s|*]*$")
+        inside = r"(?i:(?:if you(?:'re| are| live) )?(?:in|for)(?: the)? )?"
+        self._heading = re.compile(rf"^[\s|*#-]*{inside}(?:{places})[\s|*]*[:|-][\s|*]*$")
         self._before = _compile(rf"(?:{call}|{line})(?:{between}){{0,8}}[\s,:;|*()+\"'\u2014-]*$")
         self._after = _compile(rf"{signs}*(?:{words['leads']} )*(?:{call}|{line})")
         self._before_pair = _compile(rf"{call}(?: the| le)? $|(?:{line})(?: (?:is|at|on))?[\s(:]+$")
