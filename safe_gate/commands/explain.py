@@ -100,7 +100,7 @@ class _Search:
         where = quote_phrase(first_few(self._files, len(self._files)))
         for one in missing:
             words = f"no case in {where} has this id{suggestion(one, self._seen, most=3)}"
-            yield Problem(Place(one), words, code=Code.UNKNOWN_CASE)
+            yield Problem(Place("explain"), words, one, code=Code.UNKNOWN_CASE)
 
 
 _ALL = 1_000_000  # characters: an explanation shows the whole text

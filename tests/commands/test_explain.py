@@ -93,11 +93,11 @@ def test_ids_of_all_files_are_explained_and_an_id_that_no_case_has_names_near_on
     assert [one.partition(" ")[0] for one in heads(ran)] == ["lost", "good", "row#1", "chat@3"]
     write_cases(Path("c.jsonl"), turn("row-1#1"), turn("row-1#2"), turn("other"))
     ran = safe_gate("explain", "row-1", "other", "othr", "--cases", "c.jsonl")
-    near = 'row-1: no case in "c.jsonl" has this id (did you mean "row-1#1" or "row-1#2"?)\n'
-    refused(ran, near, 'othr: no case in "c.jsonl" has this id (did you mean "other"?)')
+    near = 'explain: row-1: no case in "c.jsonl" has this id (did you mean "row-1#1" or "row-1#2"?)\n'
+    refused(ran, near, 'explain: othr: no case in "c.jsonl" has this id (did you mean "other"?)')
     assert [one.partition(" ")[0] for one in heads(ran)] == ["other"]
     ran = safe_gate("explain", "OTHER", "--cases", "c.jsonl", "d.jsonl", "--json")
-    refused(ran, 'OTHER: no case in "c.jsonl", "d.jsonl" has this id (did you mean "other"?)')
+    refused(ran, 'explain: OTHER: no case in "c.jsonl", "d.jsonl" has this id (did you mean "other"?)')
     assert json.loads(ran.out)["problems"][0]["fix"] == 'name a case of the files (did you mean "other"?)'
 
 

@@ -34,9 +34,11 @@ def told(safe_gate: SafeGate, *words: str) -> dict[str, Any]:
 
 
 def codes(found: dict[str, Any]) -> list[tuple[str, str]]:
-    """Return the codes and places of problems, each of which says what to do."""
+    """Return the codes, places and ids of problems, each of which says what to do."""
     assert all(one["fix"] and one["message"] for one in found["problems"])
-    return [(one["code"], f"{one['path']}:{one['line']}") for one in found["problems"]]
+    return [
+        (one["code"], f"{one['path']}:{one['line']}{':' * bool(one['id'])}{one['id']}") for one in found["problems"]
+    ]
 
 
 def test_a_run_tells_its_verdict_its_cases_and_what_to_do_next(safe_gate: SafeGate) -> None:
@@ -83,15 +85,15 @@ def test_explain_compare_doctor_and_validate_tell_what_they_show(safe_gate: Safe
         ("run --cases c.jsonl --min-pass-rate 2", "invalid-setting", "--min-pass-rate:0"),
         ("run --cases c.jsonl --config wrong.json", "invalid-setting", "wrong.json:1"),
         ("run --cases broken.jsonl", "invalid-input", "broken.jsonl:2"),
-        ("run --cases twice.jsonl", "duplicate-id", "twice.jsonl:2"),
-        ("run --batch lacking.json", "missing-output", "lacking.json:1"),
+        ("run --cases twice.jsonl", "duplicate-id", "twice.jsonl:2:a"),
+        ("run --batch lacking.json", "missing-output", "lacking.json:1:s"),
         ("run --cases c.jsonl --baseline no.json", "base-unavailable", "no.json:0"),
         ("run --cases c.jsonl --report-dir c.jsonl", "unwritable-file", "c.jsonl/safe-gate.json:0"),
         ("run --cases c.jsonl --jobs tcp://127.0.0.1:1", "unavailable", "--jobs:0"),
         ("doctor --cases broken.jsonl", "invalid-input", "broken.jsonl:2"),
         ("validate broken.jsonl", "invalid-input", "broken.jsonl:2"),
         ("validate nowhere.json", "unreadable-file", "nowhere.json:0"),
-        ("explain nobody --cases c.jsonl", "unknown-case", "nobody:0"),
+        ("explain nobody --cases c.jsonl", "unknown-case", "explain:0:nobody"),
         ("explain", "usage", "explain:0"),
         ("compare", "usage", "command line:0"),
         ("compare nowhere.json --cases c.jsonl", "base-unavailable", "nowhere.json:0"),
