@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import reprlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache, wraps
 from inspect import signature
@@ -45,13 +46,34 @@ def _checked(function: Callable[P, T]) -> Callable[P, T]:
             return checked(**arguments)
         except ValidationError as error:
             first = error.errors()[0]
-            raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+            raise ValueError(_sentence(first["loc"], first["input"], first["msg"])) from None
         except CannotJudge as error:
             from safe_gate.render import console
 
             raise ValueError("\n".join(map(console.problem_line, error.problems))) from None
 
     return call
+
+
+_PLAIN = {
+    "Value error, ": "",
+    "Input should be": "expected",
+    "'str' instances are not allowed as a Sequence value": "expected a list",
+    "Extra inputs are not permitted": "expected no such entry",
+    "a valid string": "text",
+    "a valid boolean": "True or False",
+    "a valid dictionary": "a mapping",
+    "a valid number": "a number",
+}
+"""Words of pydantic, and plain ones."""
+
+
+def _sentence(loc: Sequence[int | str], given: Any, words: str) -> str:
+    """Return what is wrong with an argument in plain words, given its place, its value and pydantic's words."""
+    place = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in loc if part != "str")
+    for theirs, plain in _PLAIN.items():
+        words = words.replace(theirs, plain)
+    return f"{place[1:]}: is {reprlib.repr(given)}; {words}"
 
 
 def _filled(given: T) -> T:

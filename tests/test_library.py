@@ -152,40 +152,44 @@ def _output(**arguments: Any) -> Any:
 @pytest.mark.parametrize(
     ("call", "arguments", "words"),
     [
-        (_reply, {"user": None}, "user: Input should be a valid string"),
+        (_reply, {"user": None}, "user: is None; expected text"),
         (_reply, {"checks": []}, "checks: is empty, which would always pass"),
-        (_reply, {"checks": "topic_pivot"}, "checks: 'str' instances are not allowed"),
+        (_reply, {"checks": "topic_pivot"}, "checks: is 'topic_pivot'; expected a list"),
         (_reply, {"checks": ["topic_pivt"]}, '(did you mean "topic_pivot"?); expected'),
-        (_reply, {"profile": "specs"}, "profile: Input should be 'standard' or 'spec'"),
-        (_reply, {"must_contain": "word"}, "must_contain: 'str' instances are not allowed"),
-        (_reply, {"must_contain": [1]}, "must_contain.0.str: Input should be a valid string"),
-        (_reply, {"must_contain": [{}]}, "must_contain.0: Value error, expected a text"),
-        (_reply, {"must_contain": [{"regx": "a"}]}, "must_contain.0"),
-        (_reply, {"must_not_contain": [" "]}, "must_not_contain.0: Value error, expected a text"),
+        (_reply, {"profile": "specs"}, "profile: is 'specs'; expected 'standard' or 'spec'"),
+        (_reply, {"must_contain": "word"}, "must_contain: is 'word'; expected a list"),
+        (_reply, {"must_contain": [1]}, "must_contain[0]: is 1; expected text"),
+        (_reply, {"must_contain": [{}]}, "must_contain[0]: is {}; expected a text"),
+        (_reply, {"must_contain": [{"regx": "a"}]}, "must_contain[0]: is {'regx': 'a'}; expected"),
+        (_reply, {"must_not_contain": [" "]}, "must_not_contain[0]: is ' '; expected a text"),
         (_reply, {"must_contain": [{"regex": "("}]}, "must_contain[0]: is not an RE2"),
         (_reply, {"checks": ["wording"]}, "checks: wording needs must_contain or must_not_"),
-        (_reply, {"packs": 3}, "packs.str: Input should be a valid string"),
-        (_reply, {"packs": [3]}, "packs.str: Input should be a valid string"),
+        (_reply, {"packs": 3}, "packs: is 3; expected text"),
+        (_reply, {"packs": [3]}, "packs: is [3]; expected text"),
         (_reply, {"packs": ["no.json"]}, "no.json: matches no file"),
         (_reply, {"packs": [{"pack": "a"}]}, "packs[0]:1: "),
-        (_output, {"strict_ah": "no"}, "strict_ah: Input should be a valid boolean"),
-        (_output, {"thresholds": {"CR": 1}}, "thresholds.CR: Input should be a valid dictionary"),
-        (_output, {"weights": 3}, "weights: Input should be a valid dictionary"),
-        (_output, {"signals": "fever"}, "signals: 'str' instances are not allowed"),
-        (_output, {"signals": [1]}, "signals.0: Input should be a valid string"),
-        (_output, {"must_find_signals": [""]}, "must_find_signals.0: Value error, expected a text to look for"),
-        (_output, {"must_contain_phrases": ["a", " \ufeff"]}, "must_contain_phrases.1: Value error, expected"),
-        (_output, {"forbidden_terms": [""], "match": "clinical"}, "forbidden_terms.0: Value error, expected"),
-        (_output, {"match": "exact"}, "match: Input should be 'literal', "),
-        (_output, {"thresholds": {"CX": {}}}, "thresholds.CX: Extra inputs are not permitted"),
-        (_output, {"thresholds": {"CR": {"pass": 2}}}, "thresholds.CR.pass: Input should be less than or equal to 1"),
+        (_output, {"strict_ah": "no"}, "strict_ah: is 'no'; expected True or False"),
+        (_output, {"thresholds": {"CR": 1}}, "thresholds.CR: is 1; expected a mapping"),
+        (_output, {"weights": 3}, "weights: is 3; expected a mapping"),
+        (_output, {"signals": "fever"}, "signals: is 'fever'; expected a list"),
+        (_output, {"signals": [1]}, "signals[0]: is 1; expected text"),
+        (_output, {"must_find_signals": [""]}, "must_find_signals[0]: is ''; expected a text to look for"),
+        (
+            _output,
+            {"must_contain_phrases": ["a", " \ufeff"]},
+            "must_contain_phrases[1]: is ' \\ufeff'; expected a text",
+        ),
+        (_output, {"forbidden_terms": [""], "match": "clinical"}, "forbidden_terms[0]: is ''; expected"),
+        (_output, {"match": "exact"}, "match: is 'exact'; expected 'literal', "),
+        (_output, {"thresholds": {"CX": {}}}, "thresholds.CX: is {}; expected no such entry"),
+        (_output, {"thresholds": {"CR": {"pass": 2}}}, "thresholds.CR.pass: is 2.0; expected less than or equal to 1"),
         (
             _output,
             {"thresholds": {"CR": {"pass": 0.1}}},
             "thresholds.CR.pass: is 0.1, below 0.5 (thresholds.CR.review)",
         ),
-        (_output, {"weights": {"CR": float("nan")}}, "weights.CR: Input should be a finite number"),
-        (_output, {"weights": {"CR": True}}, "weights.CR: Input should be a valid number"),
+        (_output, {"weights": {"CR": float("nan")}}, "weights.CR: is nan; expected a finite number"),
+        (_output, {"weights": {"CR": True}}, "weights.CR: is True; expected a number"),
         (_output, {"weights": {"CR": 0, "AH": 0, "AC": 0}}, "weights.CR: are all zero"),
     ],
 )
@@ -197,7 +201,7 @@ def test_wrong_arguments_are_refused_in_a_sentence(
 
 
 def test_a_reply_that_is_none_is_refused_by_the_name_of_its_argument() -> None:
-    with pytest.raises(ValueError, match=r"^assistant: Input should be a valid string$"):
+    with pytest.raises(ValueError, match=r"^assistant: is None; expected text$"):
         score_reply("x", None)  # type: ignore[arg-type]
 
 
