@@ -16,7 +16,7 @@ import pytest
 import reference
 import yaml
 
-from safe_gate import __version__
+from safe_gate import __version__, score_reply
 from safe_gate.core.setting import Setting
 from safe_gate.inputs.checked import load_schema
 from safe_gate.model.problems import CannotJudge
@@ -71,6 +71,22 @@ def test_the_evidence_of_the_conversation_in_the_documents_is_what_a_run_prints(
     printed = run(safe_gate, json.loads(case)).out
     for line in evidence.splitlines():
         assert f"\n    {line.removesuffix('...')}" in printed, printed
+
+
+def test_the_checks_get_wrong_what_the_page_says() -> None:
+    page = DOCS["checks.md"]
+    rows = re.findall(
+        r'^\| "(.*?)"(?: → "(.*?)")? \| [^|]* \| (passes|fails both|not applicable)(.*?) \|', page, re.MULTILINE
+    )
+    assert len(rows) == 6
+    for user, reply, said, check in rows:
+        checks = [check.strip(" `")] if check else ["unverifiable_reassurance", "topic_pivot"]
+        found = score_reply(user, reply or "Lunch is at noon.", checks=checks)
+        assert len(found.failed) == (2 if said == "fails both" else 0), user
+        assert said != "not applicable" or not found.checks["topic_pivot"].applicable, user
+    ((stay, leaves),) = re.findall(r"`topic_pivot`\. (.*?) stay, but \"(.*?)\" fails", page)
+    passing = [one for one in (*re.findall(r'"(.*?)"', stay), leaves) if score_reply("My dog died.", one)]
+    assert passing == re.findall(r'"(.*?)"', stay) != []
 
 
 def test_the_demo_installs_what_a_run_needs_alone_and_ends_with_what_to_try() -> None:
