@@ -31,7 +31,7 @@ from safe_gate.settings import WAIVERS_FILE
 COMMAND = Command(
     place=10,
     summary="approve a report as the new baseline, or waive its failures",
-    exit_codes="0 written or nothing to add, 1 refused without a reason, 3 could not",
+    exit_codes="0 written or nothing to add, 1 refused: no reason, owner or expiry date, 3 could not",
     arguments={
         "report": text("REPORT", "default: safe-gate.json in the report folder", nargs="?"),
         "--waivers": texts(
