@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from os.path import realpath
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from safe_gate.inputs import disk, globs
 from safe_gate.model.problems import CannotJudge, Code
 from safe_gate.render import console
 
-_MOST_IDS = 50
+_MOST_IDS = _MOST_KINDS = 50
 _MAKES = ", ".join(f"{name} for {one.makes}" for name, one in addons.importers.IMPORTING.items())
 
 COMMAND = Command(
@@ -29,7 +29,12 @@ COMMAND = Command(
         "--update": text(
             "CASES", "in place of --out: replace the replies and verdicts in this file of cases, nothing else"
         ),
-        "--from": text("FORMAT", "the format; default: detected", dest="format", default="auto"),
+        "--from": {
+            "dest": "format",
+            "default": addons.importers.AUTO,
+            "choices": addons.importers.CHOICES,
+            "help": "the format; default: detected",
+        },
         "--map": texts(
             "FIELD=PATH",
             "where fields with other names are: user=PATH,assistant=PATH,id=PATH,tags=PATH",
@@ -71,10 +76,12 @@ def main(call: Call) -> int:
     imported = addons.importers.import_files(arguments["sources"], request)
     for name, title, count in imported.found:
         say(f"{console.path_text(name)}: {title}, {plural(count, 'case')}")
-    for what, count in sorted(imported.left_out.items()):
+    for what, count in sorted(imported.left_out.items())[:_MOST_KINDS]:
         say(f"Left out: {console.path_text(what)} ({plural(count, 'record')})")
-    if imported.unlike:
-        some = console.join_names([*imported.unlike])
+    if (others := len(imported.left_out) - _MOST_KINDS) > 0:
+        say(f"Left out: {others} more fields")
+    if unlike := imported.unlike(request.key):
+        some = console.join_names(unlike)
         say(f"One id, different messages: {some}; each became a sample; is it the right id? If not: --map id=FIELD")
     if imported.problems and not (arguments["skip_invalid"] and imported.is_whole):
         code = complain(imported.problems.kept(), effects, COMMAND.verb)
@@ -83,43 +90,36 @@ def main(call: Call) -> int:
         return code
     if imported.problems:
         effects.err(console.refusal_lines(imported.problems.kept()))
-    if not imported.count:
+    made = [*addons.importers.number_repeated_ids(imported.lines, request.key)]
+    if not made:
         words = "has no record that can become a case; nothing is written; name the fields with --map"
         raise CannotJudge.at("safe-gate import", words, Code.NO_INPUT)
-    made = addons.importers.number_repeated_ids(imported, request)
     if path := arguments["update"]:
         replies = {one[request.key]: one for one in made}
         twice = {*repeated(one[request.key] for one in imported.lines)}
-        update = addons.importers.Update(request, replies, twice, arguments["skip_invalid"])
-        disk.write(Path(realpath(path)), update.lines(Path(path)))  # through a link, which stays
-        for line in _shown(update, path):
-            say(line)
+        is_lenient = arguments["skip_invalid"]
+        update = addons.importers.update_cases(Path(path), request, replies, twice, is_lenient=is_lenient)
+        disk.write(Path(realpath(path)), update.lines)  # through a link, which stays
+        say(f"Updated: {console.path_text(path)}, {len(update.changed)} of {plural(len(update.cases), 'case')} changed")
+        for ids, words in (
+            ([id_ for id_ in replies if id_ not in update.cases], "New, not in the file"),
+            (update.gone, "Gone from the recording, so with their old replies"),
+            (update.unlike, "Not like the recording, so with their old replies"),
+            (update.to_check, "Changed under labels or marks, or without old verdicts, which to check"),
+        ):
+            if ids:
+                say(f"{words}: {len(ids)} ({console.join_names(ids, _MOST_IDS)})")
         return 0
     disk.write(Path(out), (addons.importers.to_json_line(entry) + "\n" for entry in made))
-    say(f"Written: {console.path_text(out)}, {plural(imported.count, 'case')}")
+    say(f"Written: {console.path_text(out)}, {plural(len(made), 'case')}")
     return 0
-
-
-def _shown(update: addons.importers.Update, path: str) -> Iterator[str]:
-    """Yield what an update did, a line for each kind of thing."""
-    file = console.path_text(path)
-    total = update.known + len(update.gone) + len(update.unlike)
-    yield f"Updated: {file}, {update.changed} of {plural(total, 'case')} changed"
-    for ids, words in (
-        ([*update.recorded], "New, not in the file"),
-        (update.gone, "Gone from the recording, so with their old replies"),
-        ([*update.unlike], "Not like the recording, so with their old replies"),
-        (update.labelled, "Changed under labels or marks, or without old verdicts, which to check"),
-    ):
-        if ids:
-            yield f"{words}: {len(ids)} ({console.join_names(ids, _MOST_IDS)})"
 
 
 def _request(arguments: Mapping[str, Any]) -> addons.importers.Request:
     """Return what the command line asks for. Raises CannotJudge."""
     evaluator = arguments["evaluator"]
     checks, tags = (
-        tuple(name for word in arguments[option] for name in word.split(",") if name)
+        [name for word in arguments[option] for name in word.split(",") if name]
         for option in ("case_checks", "case_tags")
     )
     makes = addons.importers.IMPORTING[evaluator]

@@ -42,7 +42,7 @@ class Exchange(NamedTuple):
 
     `id` is "" without one; then `stand_in` follows from the message. `message` is text, or the messages of a
     conversation before the reply. `reply` is text, or any JSON value if the evaluator wants it parsed. `tags` and
-    `checks` are for its line. `extra` holds the other fields of its format.
+    `checks`, which may be any JSON value, are for its line. `extra` holds the other fields of its format.
     """
 
     id: str
@@ -50,7 +50,7 @@ class Exchange(NamedTuple):
     message: str | Sequence[Mapping[str, str]]
     reply: Any
     tags: Sequence[str]
-    checks: Sequence[str]
+    checks: Any
     extra: Mapping[str, Any]
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence, Set
+from dataclasses import field
 from io import BytesIO
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.addons.importers.fields import (
     IDS,
@@ -22,7 +22,7 @@ from safe_gate.addons.importers.fields import (
     unused_fields,
 )
 from safe_gate.addons.importers.files import Record, RefusedRecord, RepeatedColumn, field_words, has_value, is_json
-from safe_gate.addons.importers.formats import Format
+from safe_gate.addons.importers.formats import AUTO, Format
 from safe_gate.addons.importers.messages import Sample, content_text, last_exchange, parse_embedded_json
 from safe_gate.core.case import Exchange, Imports
 from safe_gate.evaluators.registry import EVALUATORS
@@ -30,8 +30,6 @@ from safe_gate.inputs import checked, disk, recorded
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, Problems
-
-AUTO = "auto"
 
 BY_DEFAULT = next(name for name in IMPORTING if not EVALUATORS[name].input.cases)
 """The evaluator whose cases an import makes by default: its lines hold whole cases."""
@@ -48,8 +46,8 @@ class Request:
     evaluator: str = BY_DEFAULT
     format: str = AUTO
     mapping: Mapping[str, str] = field(default_factory=dict)
-    checks: tuple[str, ...] = ()
-    tags: tuple[str, ...] = ()
+    checks: list[str] = field(default_factory=list)
+    tags: Sequence[str] = ()
     encoding: str = ""
     """The encoding of the files; "" is UTF-8."""
 
@@ -85,8 +83,6 @@ def sample_to_line(
     is_ours = "checks" in kept or (has_labels and isinstance(kept.get(LABELS), dict))
     said = found.user if isinstance(found.user, str) else json.dumps(found.user)
     tags = dict.fromkeys((*request.tags, *sample.tags, *find_tags(record.value, mapping.get("tags", ""))))
-    checks = one if isinstance(one := kept.get("checks"), list) else ()
-    others = {name: one for name, one in kept.items() if name != "checks" or one is not checks}
     entry = makes.line(
         Exchange(
             id=shorten_id(id_),
@@ -94,8 +90,8 @@ def sample_to_line(
             message=found.user,
             reply=parse_embedded_json(found.reply) if makes.is_parsed else found.reply,
             tags=tuple(tags),
-            checks=request.checks or checks,
-            extra={**others, **sample.extra},
+            checks=request.checks or kept.get("checks", ()),
+            extra={**{name: one for name, one in kept.items() if name != "checks"}, **sample.extra},
         )
     )
     if kept and not is_ours:
@@ -216,73 +212,73 @@ def to_json_line(value: Any) -> str:
     return text
 
 
-@dataclass(slots=True)
-class Update:
-    """The recorded replies by id, and the cases that they change. It is complete when all `lines` are read."""
+class Updated(NamedTuple):
+    """The lines of a file with new replies, the ids of its cases, and of some by what became of them."""
 
-    request: Request
-    recorded: dict[str, JsonObject]
-    """The recorded lines by id; in the end, those whose ids no case has."""
-    repeated: Set[str]
-    """The ids that several records have, so that their lines have numbers."""
-    is_lenient: bool
-    """Whether a case that does not fit its recording keeps its reply, instead of being an error."""
-    known: int = 0
-    """How many cases take their recorded reply."""
-    changed: int = 0
-    gone: list[str] = field(default_factory=list)
-    """The ids of cases without a recorded reply."""
-    unlike: dict[str, Problem] = field(default_factory=dict)
-    """Why a case does not take the reply that is recorded under its id, by id."""
-    labelled: list[str] = field(default_factory=list)
-    """The changed cases with labels or marks, which were given to the old reply, or without its verdicts."""
-    problems: Problems = field(default_factory=Problems)
+    lines: list[str]
+    cases: Set[str]
+    changed: list[str]
+    gone: list[str]
+    """Those without a recorded reply."""
+    unlike: list[str]
+    """Those that keep their reply, because the recorded one does not fit."""
+    to_check: list[str]
+    """The changed ones with labels or marks, which were given to the old reply, or without its verdicts."""
 
-    def lines(self, path: Path) -> Iterator[str]:
-        """Yield the lines of a file with the recorded replies.
 
-        Raises CannotJudge, at the latest at the end, with every problem of the file.
-        """
-        name, kind, places = disk.display_path(path), self.request.makes.kind, dict[str, Place]()
-        if checked.is_columnar(path):
-            raise CannotJudge.at(name, "is Parquet; expected a file of JSON lines")
-        for part in recorded.read_file_parts(path, kind, disk.BOUNDS, recorded.Found(self.problems)):
-            cases = dict[int, JsonObject]()
-            for found in recorded.parse_objects(part, kind):
-                if isinstance(found, Problem):
-                    self.problems.add(found)
-                else:
-                    cases[found[0].line] = found[1]
-            for number, data in enumerate(BytesIO(part.data), part.first):
-                text = data.decode("utf-8", "replace")  # a line that is not UTF-8 is a problem
-                place = Place(name, number)
-                yield self._line(text, cases[number], place, places) if number in cases else text
-        for one in self.unlike.values() if not (self.is_lenient and self.known) else ():
-            self.problems.add(one)
-        if self.problems:
-            raise CannotJudge(*self.problems.kept())
-        if not self.known:
-            words = "has none of the recorded ids; name their field: --map id=FIELD"
-            raise CannotJudge.at(name, words, Code.UNKNOWN_CASE)
+def update_cases(
+    path: Path, request: Request, replies: Mapping[str, JsonObject], repeated: Set[str], *, is_lenient: bool
+) -> Updated:
+    """Return a file with the recorded `replies` by id. Raises CannotJudge with every problem of the file.
 
-    def _line(self, text: str, case: JsonObject, place: Place, places: dict[str, Place]) -> str:
-        id_ = case[self.request.key]
-        if twice := recorded.check_duplicate(places, id_, place, self.request.key):
-            self.problems.add(twice)
-            return text
-        entry = self.recorded.pop(id_, {})
-        if not entry and id_ not in self.repeated:
-            self.gone.append(id_)
-            return text
-        if words := _why_unlike(case, entry, is_sample=id_.rpartition("#")[0] in self.repeated):
-            self.unlike[id_] = Problem(place, words, id_)
-            return text
-        self.known += 1
-        new = _with_replies(case, entry)
-        if new == case:
-            return text
-        self.changed += 1
-        has_lost = bool(case.get(_VERDICTS, {}).keys() - new.get(_VERDICTS, {}).keys())
-        if has_lost or any({"expected", "marks"} & one.keys() for one in (case, *case.get("messages", ()))):
-            self.labelled.append(id_)
-        return to_json_line(new) + text[len(text.rstrip("\r\n")) :]
+    The samples of `repeated` ids have numbers. Where it `is_lenient`, a case that does not fit its recording is no
+    problem, unless no case is left.
+    """
+    lines, cases, problems = _read_cases(path, request)
+    unlike, new = dict[str, Problem](), dict[str, JsonObject]()
+    for id_, (place, case) in cases.items():
+        entry = replies.get(id_, {})
+        if entry or id_ in repeated:
+            if words := _why_unlike(case, entry, is_sample=id_.rpartition("#")[0] in repeated):
+                unlike[id_] = Problem(place, words, id_)
+            else:
+                new[id_] = _with_replies(case, entry)
+    for problem in unlike.values() if not (is_lenient and new) else ():
+        problems.add(problem)
+    if problems:
+        raise CannotJudge(*problems.kept())
+    if not new:
+        words = "has none of the recorded ids; name their field: --map id=FIELD"
+        raise CannotJudge.at(disk.display_path(path), words, Code.UNKNOWN_CASE)
+    changed = {id_: one for id_, one in new.items() if one != cases[id_][1]}
+    for id_, one in changed.items():
+        number = cases[id_][0].line
+        lines[number] = to_json_line(one) + lines[number][len(lines[number].rstrip("\r\n")) :]
+    gone = [id_ for id_ in cases if id_ not in new and id_ not in unlike]
+    to_check = [id_ for id_, one in changed.items() if _is_to_check(cases[id_][1], one)]
+    return Updated([*lines.values()], cases.keys(), [*changed], gone, [*unlike], to_check)
+
+
+def _read_cases(path: Path, request: Request) -> tuple[dict[int, str], dict[str, tuple[Place, JsonObject]], Problems]:
+    """Return the lines of a file by number, its cases with their places by id, and its problems. Raises CannotJudge."""
+    key, kind = request.key, request.makes.kind
+    if checked.is_columnar(path):
+        raise CannotJudge.at(disk.display_path(path), "is Parquet; expected a file of JSON lines")
+    lines, cases, places = dict[int, str](), dict[str, tuple[Place, JsonObject]](), dict[str, Place]()
+    problems = Problems()
+    for part in recorded.read_file_parts(path, kind, disk.BOUNDS, recorded.Found(problems)):
+        # A line that is not UTF-8 is a problem.
+        lines |= enumerate((one.decode("utf-8", "replace") for one in BytesIO(part.data)), part.first)
+        for one in recorded.parse_objects(part, kind):
+            if isinstance(one, Problem):
+                problems.add(one)
+            elif twice := recorded.check_duplicate(places, one[1][key], one[0], key):
+                problems.add(twice)
+            else:
+                cases[one[1][key]] = one
+    return lines, cases, problems
+
+
+def _is_to_check(case: JsonObject, new: JsonObject) -> bool:
+    has_lost = bool(case.get(_VERDICTS, {}).keys() - new.get(_VERDICTS, {}).keys())
+    return has_lost or any({"expected", "marks"} & one.keys() for one in (case, *case.get("messages", ())))

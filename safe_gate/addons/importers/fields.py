@@ -9,7 +9,15 @@ from contextlib import suppress
 from itertools import chain
 from typing import Any
 
-from safe_gate.addons.importers.files import RefusedRecord, field_words, has_value, id_text, list_texts
+from safe_gate.addons.importers.files import (
+    Record,
+    RefusedRecord,
+    RepeatedColumn,
+    field_words,
+    has_value,
+    id_text,
+    list_texts,
+)
 from safe_gate.addons.importers.messages import Message, Sample, find_reply, parse_embedded_json, read_side
 from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators.registry import EVALUATORS
@@ -81,8 +89,9 @@ def has_known_fields(value: dict[str, Any]) -> bool:
     return all(known_sides(value).values()) or _is_output(value)
 
 
-def find_id(value: dict[str, Any], names: Sequence[str], path: str = "") -> str:
-    """Return the id of an object, at a path or under the first of some names that has one, "" for none."""
+def find_id(record: Record, names: Sequence[str], path: str) -> str:
+    """Return the id of a record, at a path or under the first of some names that has one, "" for none."""
+    value = record.value if isinstance(record.value, dict) and not record.is_header else {}
     if path:
         with suppress(RefusedRecord):
             return id_text(value_at(value, path))
@@ -169,21 +178,13 @@ def top_fields(paths: Iterable[str], names: Collection[str]) -> set[str]:
     return {key for path in paths for one in (path, re.split(r"[.\[]", path)[0]) if (key := _key(one, names))}
 
 
-def refuse_columns(names: Sequence[str], mapping: Mapping[str, str], keeps: Set[str]) -> None:
-    """Raise RefusedRecord if no row of a table with columns of these names can become a case that `keeps` fields."""
-    sides = known_sides(names)
-    used = {*chain(*sides.values())} if all(sides.values()) else {*_OF_OUTPUTS, "output"}
-    used |= {*top_fields(mapping.values(), names), *IDS, *(keeps - OF_OTHERS)}
-    known = ", ".join(json.dumps(one[:40]) for one in names[:8])
-    for name in repeated(map(_known_name, names)):
-        if name in {*map(_known_name, (*used, *mapping.values()))}:
-            raise RefusedRecord(f"has the column {json.dumps(name[:40])} twice; rename one")
-    for path in mapping.values():
-        if not top_fields([path], names):
-            raise RefusedRecord(f"has no column {path}, but {known}; correct --map")
-    is_known = all(found or side in mapping for side, found in sides.items()) or _is_output(dict.fromkeys(names, ""))
-    if not is_known and not mapping.keys() & {"output", *_OF_OUTPUTS}:
-        raise RefusedRecord(f"has no known pair of columns, but {known}; name them with --map")
+def refuse_repeated_columns(record: Record, mapping: Mapping[str, str], keeps: Set[str]) -> None:
+    """Raise RefusedRecord for a row of a table that has a column twice, in any letter case, which may be read."""
+    used = {"output", *_OF_OUTPUTS, *IDS, *keeps, *chain(*_SIDES.values()), *map(_known_name, mapping.values())}
+    cells = record.value.items() if record.shape != "jsonl" else ()
+    names = (_known_name(name) for name, one in cells for _ in (one if isinstance(one, RepeatedColumn) else (one,)))
+    for name in repeated(one for one in names if one in used):
+        raise RefusedRecord(f"has the column {json.dumps(name[:40])} twice; rename one")
 
 
 # --- both sides -----------------------------------------------------------------------------------

@@ -41,16 +41,18 @@ _PARQUET, _ZIP, _GZIP = b"PAR1", b"PK\x03\x04", b"\x1f\x8b"
 class Record(NamedTuple):
     """A JSON value of a file, with the line that it starts in (of Parquet: the row; from 1; 0 for none).
 
-    `shape` is the file's: `json`, `commas` or `tabs` between fields, or `columns` of Parquet. `name` is the document of
-    an archive. What stands beside the lists of a document is its `is_header`. `field` is its place in a list.
+    `shape` is the file's: `jsonl` for any JSON, `csv`, `tsv` or `parquet`. `name` is the document of an archive. What
+    stands beside the lists of a document is its `is_header`. `field` is its place in a list. `fault` says why there is
+    no value.
     """
 
     line: int
     value: Any
-    shape: str = "json"
+    shape: str = "jsonl"
     name: str = ""
     is_header: bool = False
     field: str = ""
+    fault: str = ""
 
 
 NO_RECORD = Record(0, None)
@@ -62,17 +64,14 @@ class RepeatedColumn(tuple[str, ...]):
 
 
 class RefusedRecord(Exception):
-    """A record that cannot become a case, raised or as a value. The text says why, and `field` where in the case.
+    """A record or a sample that cannot become a case, raised or as a value. The text says why.
 
-    `id` is the id of its case, "" for that of the record. `record` is needed for a value of a file alone. It counts
-    among the samples of its id unless `is_sample` says that it has none.
+    `id` is the id of its case, "" for that of the record; `field` is the place in the case.
     """
 
-    def __init__(
-        self, why: str, record: Record = NO_RECORD, *, id_: str = "", field: str = "", is_sample: bool = True
-    ) -> None:
+    def __init__(self, why: str, *, id_: str = "", field: str = "") -> None:
         super().__init__(why)
-        self.id, self.record, self.field, self.is_sample = id_, record, field, is_sample
+        self.id, self.field = id_, field
 
 
 class LeftOut(NamedTuple):
@@ -149,49 +148,52 @@ def to_utf8(data: bytes, encoding: str) -> bytes:
         raise NotReadable(words) from None
 
 
-def detect_shape(data: bytes) -> str:
-    """Return the shape of a file: `lines`, `document`, `commas`, `tabs`, `columns` or `archive`; "" for another text.
+def detect_shape(data: bytes, wanted: str) -> str:
+    """Return the shape of a file as in `Record`, by its first bytes; of a table, the `wanted` one.
 
-    Raises NotReadable for a file that is empty, compressed or no text.
+    Raises NotReadable for a file that is empty, compressed or of another kind.
     """
     if data.startswith(_GZIP):
         raise NotReadable("is compressed with gzip; unpack it first")
     if data.startswith((_PARQUET, _ZIP)):
-        return "columns" if data.startswith(_PARQUET) else "archive"
+        return "parquet" if data.startswith(_PARQUET) else "jsonl"
     if b"\0" in data[:_HEAD]:
         raise NotReadable("has NUL bytes, as UTF-16 has; name it, such as --encoding utf-16-le, or remove them")
     start = data[:_HEAD].lstrip()[:1]
     if not start:
         raise NotReadable("is empty: there is nothing to import")
-    if start == b"[":
-        return "document"
-    if start == b"{":
-        first, *more = islice(filter(bytes.strip, BytesIO(data)), 2)
-        return "lines" if more and _is_object(first) else "document"
+    if start in (b"[", b"{"):
+        return "jsonl"
     delimiter = detect_delimiter(data[:_HEAD].decode("utf-8", "replace"))
-    return {"": "", "\t": "tabs"}.get(delimiter, "commas")
+    if wanted in ("csv", "tsv"):  # one column has no delimiter to tell
+        return wanted
+    if not delimiter:
+        raise NotReadable("does not look like JSON, CSV, TSV, Parquet or .eval", 1)
+    return "tsv" if delimiter == "\t" else "csv"
 
 
-def _is_object(line: bytes) -> bool:
+def _are_lines(data: bytes) -> bool:
+    """Return whether a JSON file begins with an object on a line of its own, and goes on after it."""
+    first, *more = islice(filter(bytes.strip, BytesIO(data)), 2)
     with suppress(JsonError):
-        return isinstance(parse_json(line[:MOST_BYTES].decode("utf-8", "replace")), dict)
+        return bool(more) and isinstance(parse_json(first[:MOST_BYTES].decode("utf-8", "replace")), dict)
     return False
 
 
-def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | RefusedRecord]:
+def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:
     """Yield the records of a file. Raises NotReadable where it is broken, ModuleNotFoundError if a library is missing.
 
     A JSON value is a record, or holds some in lists under the keys of `paths`; of what `is_row` it is a record.
     """
-    if shape == "lines":
-        return _read_lines(data, paths, is_row)
-    if shape == "columns":
+    if shape == "parquet":
         return _read_columns(data)
-    if shape == "archive":
+    if data.startswith(_ZIP):
         return _read_archive(data)
+    if shape == "jsonl" and _are_lines(data):
+        return _read_lines(data, paths, is_row)
     try:
         text = data.decode("utf-8")
-        if shape == "document":
+        if shape == "jsonl":
             return _items_of(Record(1, parse_json(text, 4 * MAX_VALUES)), text, paths, is_row)
     except UnicodeDecodeError as error:
         raise NotReadable(_not_utf8(error)) from None
@@ -199,7 +201,7 @@ def read(data: bytes, shape: str, paths: Iterable[Path], is_row: IsRow) -> Itera
         raise NotReadable(_not_json(error), error.line) from None
     if text.startswith("sep="):
         raise NotReadable('begins with "sep=", which only Excel needs; remove this line', 1)
-    delimiter = "\t" if shape == "tabs" else detect_delimiter(text[:_HEAD].replace("\t", " ")) or ","
+    delimiter = "\t" if shape == "tsv" else detect_delimiter(text[:_HEAD].replace("\t", " ")) or ","
     return read_table(_bounded_lines(text, delimiter), delimiter, shape)
 
 
@@ -215,7 +217,7 @@ def _not_utf8(error: UnicodeDecodeError) -> str:
 # --- JSON -----------------------------------------------------------------------------------------
 
 
-def _read_lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record | RefusedRecord]:
+def _read_lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:
     for number, line in enumerate(BytesIO(data), 1):
         if len(line) > MOST_BYTES:
             raise NotReadable(f"has a line of more than {MOST_BYTES} bytes", number)
@@ -227,7 +229,7 @@ def _read_lines(data: bytes, paths: Iterable[Path], is_row: IsRow) -> Iterator[R
             words = _not_utf8(error) if isinstance(error, UnicodeDecodeError) else _not_json(error)
             if isinstance(error, UnicodeDecodeError | BrokenJsonError) and not line.endswith(b"\n"):  # it breaks off
                 raise NotReadable(words, number) from None
-            yield RefusedRecord(words, Record(number, None))
+            yield Record(number, None, fault=words)
 
 
 def _items_of(document: Record, text: str, paths: Iterable[Path], is_row: IsRow) -> Iterator[Record]:
@@ -275,7 +277,7 @@ def _bounded_lines(text: str, delimiter: str) -> Iterator[str]:
         yield line
 
 
-def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> Iterator[Record | RefusedRecord]:
+def read_table(lines: Iterable[str], delimiter: str, shape: str = "csv") -> Iterator[Record]:
     """Yield the rows of CSV as objects by its header; a row of another length than the header is refused.
 
     Lines keep their ends, names lose their outer blanks. Blank lines may stand before the header. Rows of
@@ -296,14 +298,14 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> I
             if not "".join(row).strip(" \t,;"):
                 pass
             elif [cell.strip("\ufeff").strip().casefold() for cell in cells] == folded:
-                yield RefusedRecord("is the header again, as where files are joined; remove it", Record(line, None))
+                yield Record(line, None, fault="is the header again, as where files are joined; remove it")
             elif len(cells) == len(header):
                 pairs = list(zip(header, cells, strict=True))
                 several = {name: RepeatedColumn(cell for other, cell in pairs if other == name) for name in twice}
                 yield Record(line, {name: cell for name, cell in pairs if cell or name} | several, shape)
             else:
                 words = f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has"
-                yield RefusedRecord(words, Record(line, None))
+                yield Record(line, None, fault=words)
             line = reader.line_num + 1
     except csv.Error as error:
         raise NotReadable(f"is not CSV: {error}; correct the quotes, or export JSON", reader.line_num) from None
@@ -311,16 +313,15 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "commas") -> I
         csv.field_size_limit(before)
 
 
-def _read_columns(data: bytes) -> Iterator[Record | RefusedRecord]:
+def _read_columns(data: bytes) -> Iterator[Record]:
     try:
         for number, line in enumerate(parquet.read_rows(BytesIO(data), is_import=True), 1):
-            if isinstance(line, parquet.NotReadable):
-                yield RefusedRecord(f"is a row that JSON cannot hold: {line}", Record(number, None))
-                continue
             try:
-                yield Record(number, parse_json(line), "columns")
+                value = None if isinstance(line, parquet.NotReadable) else parse_json(line)
+                fault = f"is a row that JSON cannot hold: {line}" if value is None else ""
             except JsonError as error:
-                yield RefusedRecord(_not_json(error), Record(number, None))
+                value, fault = None, _not_json(error)
+            yield Record(number, value, "parquet", fault=fault)
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}") from None
 
@@ -328,7 +329,7 @@ def _read_columns(data: bytes) -> Iterator[Record | RefusedRecord]:
 # --- archives -------------------------------------------------------------------------------------
 
 
-def _read_archive(data: bytes) -> Iterator[Record | RefusedRecord]:
+def _read_archive(data: bytes) -> Iterator[Record]:
     """Yield the header and the samples of an archive, samples by their ids and epochs in the order of numbers."""
     broken: tuple[type[Exception], ...] = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError)
     try:
@@ -350,13 +351,13 @@ def _read_archive(data: bytes) -> Iterator[Record | RefusedRecord]:
             names = [one for one in names if one.filename != "_journal/start.json"]
         for one in sorted(names, key=lambda entry: _numbers(entry.filename)):
             if one.file_size > MOST_BYTES:
-                yield RefusedRecord(f"has {one.filename} of more than {MOST_BYTES} bytes")
+                yield Record(0, None, fault=f"has {one.filename} of more than {MOST_BYTES} bytes")
                 continue
             try:
-                value = parse_json(archive.read(one).decode("utf-8"))
-                yield Record(0, value, "json", one.filename, not one.filename.startswith("samples/"))
+                value, fault = parse_json(archive.read(one).decode("utf-8")), ""
             except JsonError as error:
-                yield RefusedRecord(f"{_not_json(error)} in {one.filename}")
+                value, fault = None, _not_json(error)
+            yield Record(0, value, "jsonl", one.filename, not one.filename.startswith("samples/"), fault=fault)
     except broken as error:
         raise NotReadable(f"is not a readable archive: {str(error)[:100]}") from None
 

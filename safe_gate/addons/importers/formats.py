@@ -45,7 +45,7 @@ from safe_gate.model import record
 
 Value = dict[str, Any]
 Seen = dict[Any, Any]
-Rows = list[Record | RefusedRecord]
+Rows = list[Record]
 Outcome = Sample | RefusedRecord | LeftOut
 """The results of reading a record."""
 
@@ -95,11 +95,6 @@ def is_row(record: Record, paths: Mapping[str, str]) -> bool:
     """Return whether an object is a record, whatever lists it holds: by its fields at mapped `paths`, or its format."""
     found = detect_format(record)
     return has_fields(record.value, paths) or (found is not None and not found.ending)
-
-
-def row_format(shape: str) -> Format:
-    """Return the format of rows with named fields in a shape of a file, whatever their names."""
-    return next(one for one in _OF_ROWS if one.shape == shape)
 
 
 # --- conversations, rows and pairs of replies ------------------------------------------------------
@@ -196,11 +191,11 @@ def _decode_cells(rows: Rows) -> Rows:
 
     The cells of a file are plain if one is no JSON: it has a comma, or what JSON escapes.
     """
-    tables = (one.value for one in rows if isinstance(one, Record) and one.shape in ("commas", "tabs"))
+    tables = (one.value for one in rows if one.shape in ("csv", "tsv") and not one.fault)
     cells = [cell for value in tables for cell in value.values()]
     if not cells or any(map(_is_plain, cells)):
         return rows
-    return [one._replace(value=_decoded(one.value)) if isinstance(one, Record) else one for one in rows]
+    return [one if one.fault else one._replace(value=_decoded(one.value)) for one in rows]
 
 
 def _is_plain(cell: Any) -> bool:
@@ -264,8 +259,9 @@ def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
 
 def _prepare_batch(record: Record, seen: Seen) -> None:
     """Note what is asked under an id, whether differently too, or that it has a response. A retry asks the same."""
-    id_, body = id_text(record.value.get("custom_id")), record.value.get("body")
-    if "body" not in record.value:
+    value = record.value if isinstance(record.value, dict) else {}
+    id_, body = id_text(value.get("custom_id")), value.get("body")
+    if "body" not in value:
         seen[id_, "answered"] = True
     elif seen.setdefault(id_, body) != body:
         seen[id_, "unlike"] = True
@@ -278,10 +274,10 @@ def _read_batch(record: Record, seen: Seen) -> Iterator[Sample]:
         raise RefusedRecord("has no custom_id")
     if (id_, "unlike") in seen:
         words = "has a custom_id of requests that differ; give each its own, or import each batch by itself"
-        raise RefusedRecord(words, is_sample="body" not in value)
+        raise RefusedRecord(words)
     if "body" in value:
         if (id_, "answered") not in seen:
-            raise RefusedRecord("has no response in these files; name the file of responses too", is_sample=False)
+            raise RefusedRecord("has no response in these files; name the file of responses too")
         return
     response = value.get("response")
     if not isinstance(response, dict) or response.get("status_code") != 200:
@@ -474,17 +470,21 @@ _OF_TOOLS = (
 )
 
 _OF_ROWS = tuple(
-    Format(name, title, _read_chat, shape=shape, detects=lambda record: has_known_fields(record.value), paths=paths)
-    for name, title, shape, paths in (
-        ("csv", "CSV", "commas", ()),
-        ("jsonl", "JSON objects with named fields", "json", ("data", "examples", "rows")),
-        ("parquet", "Parquet", "columns", ()),
-        ("tsv", "TSV", "tabs", ()),
+    Format(name, title, _read_chat, shape=name, detects=lambda record: has_known_fields(record.value), paths=paths)
+    for name, title, paths in (
+        ("csv", "CSV", ()),
+        ("jsonl", "JSON objects with named fields", ("data", "examples", "rows")),
+        ("parquet", "Parquet", ()),
+        ("tsv", "TSV", ()),
     )
 )
 
 FORMATS: Mapping[str, Format] = {one.name: one for one in sorted((*_OF_TOOLS, *_OF_ROWS), key=lambda one: one.name)}
 """All formats by name, in the order of the names."""
+
+AUTO = "auto"
+CHOICES = (AUTO, *FORMATS)
+"""What may be asked for."""
 
 PATHS = tuple(dict.fromkeys(tuple(path.split()) for one in FORMATS.values() for path in one.paths))
 """The keys that lead to the records of any format in a JSON document."""

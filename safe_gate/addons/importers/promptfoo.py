@@ -43,12 +43,12 @@ _USED = tuple("prompt promptId promptIdx provider vars testCase description resp
 
 def is_row(record: Record) -> bool:
     """Return whether a record is a row of a table of results."""
-    return record.shape != "json" and bool(_split_cells(record.value))
+    return record.shape != "jsonl" and bool(_split_cells(record.value))
 
 
-def place(row: Record | RefusedRecord) -> tuple[int, int, list[str]]:
+def place(row: Record) -> tuple[int, int, list[str]]:
     """Return what a result is sorted by, since promptfoo keeps no order: its test, prompt and provider, if numbered."""
-    value = row.value if isinstance(row, Record) and isinstance(row.value, dict) else {}
+    value = row.value if isinstance(row.value, dict) else {}
     test, prompt = (one if isinstance(one := value.get(name), int) else -1 for name in ("testIdx", "promptIdx"))
     provider = one if isinstance(one := value.get("provider"), dict) else {"id": one}
     return test, prompt, [str(provider.get(name)) for name in ("id", "label")] if test >= 0 else []
@@ -57,11 +57,10 @@ def place(row: Record | RefusedRecord) -> tuple[int, int, list[str]]:
 def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOut]:
     """Yield the reply of each result in a record."""
     value = record.value
-    cells = [] if record.shape == "json" else _split_cells(value)
-    if cells:
+    if cells := [] if record.shape == "jsonl" else _split_cells(value):
         yield from _cell_samples(value, cells, seen)
         return
-    if record.shape in ("commas", "tabs"):
+    if record.shape in ("csv", "tsv"):
         words = "has no column Status after each column of replies, [provider] prompt, as a CSV of promptfoo has"
         raise RefusedRecord(f"{words}; import the JSON of promptfoo, or name both sides with --map")
     test, response, prompt = (

@@ -132,8 +132,8 @@ def _imported_case(exchange: Exchange) -> JsonObject:
     said: JsonObject = {"user": exchange.message, "assistant": exchange.reply}
     if not isinstance(exchange.message, str):
         said = {"messages": [*exchange.message, {"role": "assistant", "content": exchange.reply}]}
-    lists = {"checks": list(exchange.checks), "tags": list(exchange.tags)}
-    named = {key: some for key, some in lists.items() if some}
+    lists = {"checks": exchange.checks, "tags": list(exchange.tags)}
+    named = {key: some for key, some in lists.items() if some not in ((), [])}
     return {"id": exchange.id or exchange.stand_in, **said, **named, **exchange.extra}
 
 

@@ -151,7 +151,7 @@ def test_csv_of_two_prompts_and_providers(safe_gate: SafeGate) -> None:
     ]
     assert [case["x_provider"] for case in cases] == ["a", "a", "a", "b", "b"]
     first, left, *_ = said(safe_gate, "r.csv", "--skip-invalid")
-    assert "promptfoo results as CSV" in first
+    assert "promptfoo results" in first
     assert left == "Left out: cells without a result (2 records)"
 
 
