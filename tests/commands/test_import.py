@@ -84,18 +84,15 @@ def test_another_encoding_is_named_and_never_guessed(safe_gate: SafeGate, encodi
 
 
 @pytest.mark.parametrize(
-    ("header", "flags", "name"),
-    [
-        ("id,ask,reply,ask", ("--map", "user=ask,assistant=reply"), "ask"),
-        ("id,prompt,response,id", (), "id"),
-        ("id,prompt,response, ID", (), "id"),
-        ("Prompt,prompt,response,c", (), "prompt"),
-    ],
+    ("header", "twice"), [("prompt,response,prompt", "prompt (column 3)"), ("Prompt,prompt,response", "prompt")]
 )
-def test_a_column_twice_in_use_is_refused(safe_gate: SafeGate, header: str, flags: tuple[str, ...], name: str) -> None:
-    Path("in.csv").write_text(f"{header}\n" + "a,x,y,z\n" * 9, "utf-8")
-    err = refusal(safe_gate, "in.csv", *flags)
-    assert f'has the column "{name}" twice; rename one (9 times' in err
+def test_two_columns_of_one_name_are_told_apart(safe_gate: SafeGate, header: str, twice: str) -> None:
+    Path("in.csv").write_text(f"{header},id\nx,y,z,a\n", "utf-8")
+    first = "prompt" if "column" in twice else "Prompt"
+    assert f'a: has both "{first}" and "{twice}"; name the one to read' in refusal(safe_gate, "in.csv")
+    assert exchanges(imported(safe_gate, "in.csv", "--map", f"user={twice},assistant=response")) == [
+        ("a", "z" if "column" in twice else "y", "y" if "column" in twice else "z")
+    ]
 
 
 @pytest.mark.parametrize("shape", ["lines", "list", "inside"])

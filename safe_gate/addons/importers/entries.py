@@ -21,7 +21,7 @@ from safe_gate.addons.importers.fields import (
     unused_beside,
     unused_fields,
 )
-from safe_gate.addons.importers.files import Record, RefusedRecord, RepeatedColumn, field_words, has_value, is_json
+from safe_gate.addons.importers.files import Record, RefusedRecord, column_name, field_words, has_value, is_json
 from safe_gate.addons.importers.formats import AUTO, Format
 from safe_gate.addons.importers.messages import Sample, content_text, last_exchange, parse_embedded_json
 from safe_gate.core.case import Exchange, Imports
@@ -112,8 +112,10 @@ def _kept_fields(fields: Mapping[str, Any], names: frozenset[str]) -> dict[str, 
     kept = {}
     for name, one in fields.items():
         is_nan = isinstance(one, float) and not is_json(one)
-        if is_nan or one in (None, "") or isinstance(one, RepeatedColumn):
+        if is_nan or one in (None, ""):
             continue
+        if name not in names and column_name(name) in names:
+            raise RefusedRecord(f"has the column {json.dumps(column_name(name))} twice; rename one")
         if names and name[:2] == "x_" and is_json(one):
             kept[name] = one
         elif name in names:

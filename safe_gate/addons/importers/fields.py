@@ -4,22 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from itertools import chain
 from typing import Any
 
 from safe_gate.addons.importers.files import (
     Record,
     RefusedRecord,
-    RepeatedColumn,
+    column_name,
     field_words,
     has_value,
     id_text,
     list_texts,
 )
 from safe_gate.addons.importers.messages import Message, Sample, find_reply, parse_embedded_json, read_side
-from safe_gate.core.jsontext import repeated
 from safe_gate.evaluators.registry import EVALUATORS
 
 _SIDES = {
@@ -48,7 +46,7 @@ LABELS = "expected"
 OF_OTHERS = frozenset({LABELS, "judged", "context", "marks", "notes", "turns"})
 """Those that may be another thing in the records of other tools."""
 
-_STEP = re.compile(r"\[(\d+)\]")
+_STEP = re.compile(r"[.\[]")
 
 
 # --- names and paths ------------------------------------------------------------------------------
@@ -78,10 +76,10 @@ def known_sides(names: Iterable[str]) -> dict[str, list[str]]:
     >>> known_sides(["Prompt", "input", "kind"]), known_sides(["instruction", "input"])
     ({'user': ['Prompt', 'input'], 'assistant': []}, {'user': ['instruction'], 'assistant': []})
     """
-    spelt = {_known_name(key): key for key in names}
-    if "instruction" in spelt:
-        spelt.pop("input", None)
-    return {side: [spelt[name] for name in known if name in spelt] for side, known in _SIDES.items()}
+    spelt = [(_known_name(column_name(key)), key) for key in names]
+    if any(name == "instruction" for name, _ in spelt):
+        spelt = [one for one in spelt if one[0] != "input"]
+    return {side: [key for one in known for name, key in spelt if name == one] for side, known in _SIDES.items()}
 
 
 def has_known_fields(value: dict[str, Any]) -> bool:
@@ -124,22 +122,25 @@ def unused_fields(value: Mapping[str, Any], used: Collection[str], ids: Collecti
 def value_at(value: Any, path: str) -> Any:
     """Return the value at a path such as `choices[0].message.content`. Raises RefusedRecord if there is none.
 
-    A key that is spelt as all the rest of the path counts first. A text that is JSON is looked into. Letter case and
-    outer blanks of a key do not count, unless two keys differ in nothing else.
+    The longest key that the path begins with counts, whatever dots are in it. A text that is JSON is looked into.
+    Letter case and outer blanks of a key do not count, unless two keys differ in nothing else.
 
     >>> value_at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), value_at({"A": {"b.c ": "y"}}, "a.b.c")
     ('x', 'y')
     """
-    if isinstance(value, dict) and (key := _key(path, value)) is not None:
-        return value[key]
-    steps = _STEP.sub(r".\1", path).strip(".").split(".")
-    while steps:
-        inner = parse_embedded_json(value)
-        names = ((_step(".".join(steps[:taken]), inner), taken) for taken in range(len(steps), 0, -1))
-        step, taken = next((one for one in names if one[0] is not None), (None, 0))
-        if step is None:
+    rest = path
+    while rest:
+        value = parse_embedded_json(value)
+        for end in (len(rest), *(one.start() for one in reversed([*_STEP.finditer(rest)]))):
+            step: str | int | None = _key(rest[:end], value) if isinstance(value, dict) else None
+            index = rest[:end].strip("[]")
+            if isinstance(value, list) and index.isdecimal() and int(index) < len(value):
+                step = int(index)
+            if step is not None:
+                value, rest = value[step], rest[end:].removeprefix(".")
+                break
+        else:
             raise RefusedRecord(f"has no field {path}; correct --map")
-        value, steps = inner[step], steps[taken:]
     return value
 
 
@@ -150,13 +151,6 @@ def has_fields(value: Any, paths: Mapping[str, str]) -> bool:
         are_there = isinstance(value, dict) and bool([value_at(value, path) for path in paths.values()])
         return are_there and all(found or side in paths for side, found in sides.items())
     return False
-
-
-def _step(name: str, value: Any) -> str | int | None:
-    """Return the key or the index of a value that a name leads to, None if there is none."""
-    if isinstance(value, list):
-        return int(name) if name.isdigit() and int(name) < len(value) else None
-    return _key(name, value) if isinstance(value, dict) else None
 
 
 def unused_beside(value: Mapping[str, Any], paths: Collection[str], used: Collection[str]) -> Iterator[str]:
@@ -175,16 +169,7 @@ def _key(name: str, value: Collection[str]) -> str | None:
 
 def top_fields(paths: Iterable[str], names: Collection[str]) -> set[str]:
     """Return the fields at the top of an object that paths lead into."""
-    return {key for path in paths for one in (path, re.split(r"[.\[]", path)[0]) if (key := _key(one, names))}
-
-
-def refuse_repeated_columns(record: Record, mapping: Mapping[str, str], keeps: Set[str]) -> None:
-    """Raise RefusedRecord for a row of a table that has a column twice, in any letter case, which may be read."""
-    used = {"output", *_OF_OUTPUTS, *IDS, *keeps, *chain(*_SIDES.values()), *map(_known_name, mapping.values())}
-    cells = record.value.items() if record.shape != "jsonl" else ()
-    names = (_known_name(name) for name, one in cells for _ in (one if isinstance(one, RepeatedColumn) else (one,)))
-    for name in repeated(one for one in names if one in used):
-        raise RefusedRecord(f"has the column {json.dumps(name[:40])} twice; rename one")
+    return {key for path in paths for one in (path, _STEP.split(path)[0]) if (key := _key(one, names))}
 
 
 # --- both sides -----------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.addons.scale import parquet
 from safe_gate.core.figures import plural
-from safe_gate.core.jsontext import MAX_VALUES, BrokenJsonError, JsonError, item_lines, parse, repeated, value_at
+from safe_gate.core.jsontext import MAX_VALUES, BrokenJsonError, JsonError, item_lines, parse, value_at
 from safe_gate.inputs import disk
 from safe_gate.model.problems import Place
 
@@ -34,6 +34,7 @@ _ZSTD = 93
 _SAMPLE = re.compile(r"samples/.*\.json|header\.json|_journal/start\.json")
 _DIGITS = re.compile(r"(\d+)")
 _BLANK_LINES = re.compile(r"(?:[ \t,;]*+\r?\n)*+")
+_NUMBERED = re.compile(r" \(column \d+\)$")
 _QUOTED = re.compile(r'"[^"]*+"')
 _PARQUET, _ZIP, _GZIP = b"PAR1", b"PK\x03\x04", b"\x1f\x8b"
 
@@ -55,14 +56,6 @@ class Record(NamedTuple):
     fault: str = ""
 
 
-NO_RECORD = Record(0, None)
-"""Stands for a file as a whole."""
-
-
-class RepeatedColumn(tuple[str, ...]):
-    """The cells of columns with the same name, in their order."""
-
-
 class RefusedRecord(Exception):
     """A record or a sample that cannot become a case, raised or as a value. The text says why.
 
@@ -72,12 +65,6 @@ class RefusedRecord(Exception):
     def __init__(self, why: str, *, id_: str = "", field: str = "") -> None:
         super().__init__(why)
         self.id, self.field = id_, field
-
-
-class LeftOut(NamedTuple):
-    """A record that is not meant to be a case, such as a span that is no generation: `what` it is, in the plural."""
-
-    what: str
 
 
 def is_json(value: Any) -> bool:
@@ -93,8 +80,8 @@ def has_value(value: Any) -> bool:
 
 
 def field_words(name: str) -> str:
-    """Return the name of a field as it is written in a sentence."""
-    return f"the field {json.dumps(name[:40])}"
+    """Return the name of a field, all columns of one name alike, as it is written in a sentence."""
+    return f"the field {json.dumps(column_name(name)[:40])}"
 
 
 def id_text(value: Any) -> str:
@@ -119,6 +106,11 @@ def error_text(value: Any) -> str:
         return "" if value.strip().lower() in ("", "null", "none", "false") else value[:80]
     is_none = not value or value != value  # noqa: PLR0124 - pandas writes NaN
     return "" if is_none else json.dumps(value, ensure_ascii=False)[:80]
+
+
+def column_name(name: str) -> str:
+    """Return the name of a column without the number that one with the name of another has."""
+    return _NUMBERED.sub("", name)
 
 
 IsRow = Callable[[Record], bool]
@@ -281,8 +273,8 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "csv") -> Iter
     """Yield the rows of CSV as objects by its header; a row of another length than the header is refused.
 
     Lines keep their ends, names lose their outer blanks. Blank lines may stand before the header. Rows of
-    empty cells, and empty cells in columns without a name, mean nothing. The header again is refused. A column that is
-    there twice holds `RepeatedColumn`. Raises NotReadable where the quotes are broken.
+    empty cells, and empty cells in columns without a name, mean nothing. The header again is refused. A column with the
+    name of an earlier one has its number in its name. Raises NotReadable where the quotes are broken.
     """
     before = csv.field_size_limit(MOST_BYTES)
     try:
@@ -291,7 +283,10 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "csv") -> Iter
         header = [name.strip() for name in header]
         while header and not header[-1]:
             header.pop()
-        twice, folded = [name for name in dict.fromkeys(repeated(header)) if name], [*map(str.casefold, header)]
+        folded = [*map(str.casefold, header)]
+        names = [
+            f"{name} (column {at})" if name in header[: at - 1] and name else name for at, name in enumerate(header, 1)
+        ]
         line = reader.line_num + 1
         for row in reader:
             cells = row if any(row[len(header) :]) else row[: len(header)]
@@ -300,9 +295,7 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "csv") -> Iter
             elif [cell.strip("\ufeff").strip().casefold() for cell in cells] == folded:
                 yield Record(line, None, fault="is the header again, as where files are joined; remove it")
             elif len(cells) == len(header):
-                pairs = list(zip(header, cells, strict=True))
-                several = {name: RepeatedColumn(cell for other, cell in pairs if other == name) for name in twice}
-                yield Record(line, {name: cell for name, cell in pairs if cell or name} | several, shape)
+                yield Record(line, {name: cell for name, cell in zip(names, cells, strict=True) if cell or name}, shape)
             else:
                 words = f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has"
                 yield Record(line, None, fault=words)

@@ -14,15 +14,7 @@ from typing import Any
 
 from safe_gate.addons.importers import promptfoo
 from safe_gate.addons.importers.fields import IDS, has_fields, has_known_fields, known_sides, read_row, with_input
-from safe_gate.addons.importers.files import (
-    MOST_BYTES,
-    LeftOut,
-    Record,
-    RefusedRecord,
-    has_value,
-    id_text,
-    parse_json,
-)
+from safe_gate.addons.importers.files import MOST_BYTES, Record, RefusedRecord, has_value, id_text, parse_json
 from safe_gate.addons.importers.messages import (
     Message,
     Messages,
@@ -46,8 +38,8 @@ from safe_gate.model import record
 Value = dict[str, Any]
 Seen = dict[Any, Any]
 Rows = list[Record]
-Outcome = Sample | RefusedRecord | LeftOut
-"""The results of reading a record."""
+Outcome = Sample | RefusedRecord | str
+"""The results of reading a record. A text says what it is, in the plural, if it is not meant to be a case."""
 
 Reader = Callable[[Record, Seen], Iterable[Outcome]]
 
@@ -59,9 +51,8 @@ class Format:
     A record of it has all of some `keys`, separated by blanks, or it `detects` the record. Lists of records are in a
     JSON document at one of `paths`, keys with blanks between. `shape` is the only shape of a file that it reads, "" for
     any. The first of the fields `ids` has the id. Of `only` records with a value in a field are read, and there are
-    words for the others. A field `error` that is set is a failed call. `arrange` sorts or decodes the records of a
-    file. With `prepare`, which sees each record of all files first, one `seen` is for all files. With `ending`, which
-    yields what is wrong with the file as a whole, what stands beside the records is read too.
+    words for the others. A field `error` that is set is a failed call. `arrange` returns the records of a file as they
+    are read, such as sorted; it sees those of all files too. It checks what stands beside the records if it `is_log`.
     """
 
     name: str
@@ -74,13 +65,12 @@ class Format:
     ids: tuple[str, ...] = IDS
     only: tuple[str, str, str] | None = None
     error: str = "error"
-    arrange: Callable[[Rows], Rows] = lambda rows: rows
-    prepare: Callable[[Record, Seen], None] | None = None
-    ending: Callable[[Seen], Iterable[RefusedRecord]] | None = None
+    arrange: Callable[[Rows, Rows], Rows] = lambda rows, _: rows
+    is_log: bool = False
 
     def knows(self, record: Record) -> bool:
         """Return whether a record, an object, is of this format."""
-        if self.shape not in ("", record.shape) or (record.is_header and not self.ending):
+        if self.shape not in ("", record.shape) or (record.is_header and not self.is_log):
             return False
         return any(record.value.keys() >= {*keys.split()} for keys in self.keys) or self.detects(record)
 
@@ -94,7 +84,7 @@ def detect_format(record: Record) -> Format | None:
 def is_row(record: Record, paths: Mapping[str, str]) -> bool:
     """Return whether an object is a record, whatever lists it holds: by its fields at mapped `paths`, or its format."""
     found = detect_format(record)
-    return has_fields(record.value, paths) or (found is not None and not found.ending)
+    return has_fields(record.value, paths) or (found is not None and not found.is_log)
 
 
 # --- conversations, rows and pairs of replies ------------------------------------------------------
@@ -186,7 +176,7 @@ def _read_call(value: Value, given: str, answered: str, *used: str) -> Iterator[
         yield Sample(asked, said, [given, answered, *used])
 
 
-def _decode_cells(rows: Rows) -> Rows:
+def _decode_cells(rows: Rows, _: Rows) -> Rows:
     """Return rows with the texts that cells of CSV hold as JSON, possibly without its quotes.
 
     The cells of a file are plain if one is no JSON: it has a comma, or what JSON escapes.
@@ -225,7 +215,7 @@ def _read_langfuse(record: Record, _: Seen) -> Iterable[Outcome]:
     return _read_call(value, "input", "output", "type", "level")
 
 
-def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
+def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | str]:
     """Yield each response. A task with several filters lists every document once per filter, with the same responses.
 
     Earlier versions do not write the filter: there a document with the responses of an earlier one is another filter's.
@@ -238,7 +228,7 @@ def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
         is_again = digest in seen
         seen[digest] = True
     if is_again:
-        yield LeftOut("samples of another filter, with the same responses")
+        yield "samples of another filter, with the same responses"
         return
     asked, responses = value.get("arguments"), value.get("resps")
     while isinstance(asked, list | dict):
@@ -257,41 +247,57 @@ def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | LeftOut]:
 # --- OpenAI Batch ---------------------------------------------------------------------------------
 
 
-def _prepare_batch(record: Record, seen: Seen) -> None:
-    """Note what is asked under an id, whether differently too, or that it has a response. A retry asks the same."""
-    value = record.value if isinstance(record.value, dict) else {}
-    id_, body = id_text(value.get("custom_id")), value.get("body")
-    if "body" not in value:
-        seen[id_, "answered"] = True
-    elif seen.setdefault(id_, body) != body:
-        seen[id_, "unlike"] = True
+def _join_batch(rows: Rows, of_all: Rows) -> Rows:
+    """Return the responses of a file with their requests in `request`, and the requests that have none.
+
+    A request that is sent again asks the same, under one id.
+    """
+    asked, answered, unlike = dict[str, Any](), set[str](), set[str]()
+    for row in of_all:
+        if not _is_request(row):
+            answered.add(_batch_id(row))
+        elif asked.setdefault(_batch_id(row), row.value["body"]) != row.value["body"]:
+            unlike.add(_batch_id(row))
+    found = []
+    for row in rows:
+        id_, fault = _batch_id(row), row.fault
+        if id_ in unlike:
+            fault = "has a custom_id of requests that differ; give each its own, or import each batch by itself"
+        elif _is_request(row):
+            if id_ in answered:
+                continue
+            fault = "has no response in these files; name the file of responses too"
+        joined = {**row.value, "request": asked.get(id_)} if isinstance(row.value, dict) else row.value
+        found.append(row._replace(value=joined, fault=fault))
+    return found
 
 
-def _read_batch(record: Record, seen: Seen) -> Iterator[Sample]:
-    """Yield each reply of a response with its request, and nothing for a request."""
-    value = record.value
-    if not (id_ := id_text(value.get("custom_id"))):
+def _is_request(row: Record) -> bool:
+    return isinstance(row.value, dict) and "body" in row.value
+
+
+def _batch_id(row: Record) -> str:
+    with suppress(RefusedRecord):
+        return id_text(row.value.get("custom_id")) if isinstance(row.value, dict) else ""
+    return ""
+
+
+def _read_batch(record: Record, _: Seen) -> Iterator[Sample]:
+    """Yield each reply of a response to its request."""
+    response, body = record.value.get("response"), record.value["request"]
+    if not _batch_id(record):
         raise RefusedRecord("has no custom_id")
-    if (id_, "unlike") in seen:
-        words = "has a custom_id of requests that differ; give each its own, or import each batch by itself"
-        raise RefusedRecord(words)
-    if "body" in value:
-        if (id_, "answered") not in seen:
-            raise RefusedRecord("has no response in these files; name the file of responses too")
-        return
-    response = value.get("response")
     if not isinstance(response, dict) or response.get("status_code") != 200:
         why = f"status {response.get('status_code')}" if isinstance(response, dict) else "no response"
         raise RefusedRecord(f"is an error: {why}")
-    if id_ not in seen:
+    if not isinstance(body, dict):
         raise RefusedRecord("answers no request of these files; name the file of requests too")
-    body = seen[id_] if isinstance(seen[id_], dict) else {}
     name = next((name for name in ("messages", "input", "prompt") if name in body), "")
     asked = read_side(body.get(name), "user")
     if find_reply(asked):
         raise RefusedRecord("has a request that ends with a reply; expected a message of the user")
     for said in replies_of(response.get("body")):
-        yield Sample([*unused_side_fields(body, "request", [name]), *asked], said, ["response"])
+        yield Sample([*unused_side_fields(body, "request", [name]), *asked], said, ["request", "response"])
 
 
 # --- Inspect --------------------------------------------------------------------------------------
@@ -299,13 +305,9 @@ def _read_batch(record: Record, seen: Seen) -> Iterator[Sample]:
 _ATTACHMENT = "attachment://"
 
 
-def _read_inspect(record: Record, seen: Seen) -> Iterator[Sample]:
+def _read_inspect(record: Record, _: Seen) -> Iterator[Sample]:
     """Yield each choice of a sample; its messages, if they go on after it. Epochs are samples of one prompt."""
     value = record.value
-    if record.is_header or "input" not in value:
-        seen["status"], seen["total"] = value.get("status"), value_at(value, "results", "total_samples")
-        return
-    seen["samples"] = seen.get("samples", 0) + 1
     refuse_unfinished(value)
     attached, room = value.get("attachments"), [MOST_BYTES]
     attachments = attached if isinstance(attached, dict) else {}
@@ -358,17 +360,21 @@ def _resolve_attachments(value: Any, attachments: Value, room: list[int]) -> Any
     return value
 
 
-def _inspect_ending(seen: Seen) -> Iterator[RefusedRecord]:
-    status, words = seen.get("status"), "has no header with a status, as after a killed run"
-    total, samples = seen.get("total"), seen.get("samples", 0)
-    if isinstance(status, str):
-        words = f'has the status "{status[:40]}"'
+def _check_log(rows: Rows, _: Rows) -> Rows:
+    """Return the samples of a log, and what is wrong with it as a whole."""
+    samples = [one for one in rows if not isinstance(one.value, dict) or "input" in one.value]
+    number = sum(one.value is not None for one in samples)
+    header: Value = next((one.value for one in rows if isinstance(one.value, dict) and "input" not in one.value), {})
+    status, total, faults = header.get("status"), value_at(header, "results", "total_samples"), []
     if status != "success":
-        yield RefusedRecord(f'{words}, so samples may be missing; expected "success"')
-    elif isinstance(total, int) and total > samples > 0:
-        yield RefusedRecord(f"has {samples} of {total} samples, as results.total_samples says; import the whole log")
-    if not samples:
-        yield RefusedRecord("has no samples; write the log with its samples (log_samples)")
+        words = "has no header with a status, as after a killed run"
+        words = f'has the status "{status[:40]}"' if isinstance(status, str) else words
+        faults.append(f'{words}, so samples may be missing; expected "success"')
+    elif isinstance(total, int) and total > number > 0:
+        faults.append(f"has {number} of {total} samples, as results.total_samples says; import the whole log")
+    if not number:
+        faults.append("has no samples; write the log with its samples (log_samples)")
+    return [*samples, *(Record(0, None, fault=one) for one in faults)]
 
 
 # --- all formats ----------------------------------------------------------------------------------
@@ -399,7 +405,8 @@ _OF_TOOLS = (
         paths=("samples",),
         ids=("id",),
         error="",
-        ending=_inspect_ending,
+        arrange=_check_log,
+        is_log=True,
     ),
     # Observations and traces, as exported (JSON, JSONL or CSV) or as pages of the API. In CSV, versions before July
     # 2026 write each text as JSON. In the oldest, one without a comma loses its quotes (`transformStreamToCsv`).
@@ -443,7 +450,7 @@ _OF_TOOLS = (
         _read_batch,
         keys=("custom_id body", "custom_id response", "custom_id error"),
         ids=("custom_id",),
-        prepare=_prepare_batch,
+        arrange=_join_batch,
     ),
     Format(
         "promptfoo",
@@ -454,7 +461,7 @@ _OF_TOOLS = (
         paths=("results results",),
         ids=(),
         error="",
-        arrange=lambda rows: sorted(rows, key=promptfoo.place),
+        arrange=lambda rows, _: sorted(rows, key=promptfoo.place),
     ),
     # Objects with `conversations` of `from` and `value`.
     Format(

@@ -13,11 +13,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any
 
-from safe_gate.addons.importers.files import LeftOut, Record, RefusedRecord, RepeatedColumn, error_text, id_text
+from safe_gate.addons.importers.files import Record, RefusedRecord, column_name, error_text, id_text
 from safe_gate.addons.importers.messages import (
     Messages,
     Sample,
@@ -54,7 +54,7 @@ def place(row: Record) -> tuple[int, int, list[str]]:
     return test, prompt, [str(provider.get(name)) for name in ("id", "label")] if test >= 0 else []
 
 
-def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOut]:
+def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | str]:
     """Yield the reply of each result in a record."""
     value = record.value
     if cells := [] if record.shape == "jsonl" else _split_cells(value):
@@ -93,7 +93,7 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | LeftOu
     yield _sample(id_, [*aside, *asked], reply, name, _USED)
 
 
-def _sample(id_: str, prompt: Messages, reply: Any, provider: Any, used: tuple[str, ...]) -> Sample | RefusedRecord:
+def _sample(id_: str, prompt: Messages, reply: Any, provider: Any, used: Sequence[str]) -> Sample | RefusedRecord:
     extra = {"x_provider": provider} if isinstance(provider, str) else {}
     try:
         said = [] if reply in (None, _NO_OUTPUT) else read_side(reply, "assistant")
@@ -128,17 +128,14 @@ def _split_cells(value: Value) -> list[tuple[str, str, str, str]]:
     reason of the grade.
     """
     found = [
-        (column[1], column[2], cell)
-        for name, cells in value.items()
-        if (column := _COLUMN.fullmatch(name))
-        for cell in (cells if isinstance(cells, RepeatedColumn) else (cells,))
+        (column[1], column[2], cell) for name, cell in value.items() if (column := _COLUMN.fullmatch(column_name(name)))
     ]
     statuses, reasons = (
-        one if isinstance(one := value.get(name, ()), tuple) else (one,) for name in ("Status", "Grader Reason")
+        [cell for name, cell in value.items() if column_name(name) == grade] for grade in ("Status", "Grader Reason")
     )
     if len(statuses) != len(found):
         return []
-    reasons = reasons if len(reasons) == len(found) else ("",) * len(found)
+    reasons = reasons if len(reasons) == len(found) else [""] * len(found)
     return [
         (provider, label, cell or (reason if status == "ERROR" else ""), str(status))
         for (provider, label, cell), status, reason in zip(found, statuses, reasons, strict=True)
@@ -147,14 +144,14 @@ def _split_cells(value: Value) -> list[tuple[str, str, str, str]]:
 
 def _cell_samples(
     value: Value, cells: list[tuple[str, str, str, str]], seen: Seen
-) -> Iterator[Sample | RefusedRecord | LeftOut]:
+) -> Iterator[Sample | RefusedRecord | str]:
     names = takewhile(lambda name: not _COLUMN.fullmatch(name), value)
     given = {name: value[name] for name in names if name != "Description"}
-    used = (*given, *(name for name in value if _COLUMN.fullmatch(name)), "Description", "Status")
+    used = [name for name in value if _COLUMN.fullmatch(name) or column_name(name) in (*given, "Description", "Status")]
     for provider, label, reply, status in cells:
         if not status:
             seen.setdefault("prompts", {}).setdefault(label, len(seen["prompts"]))
-            yield LeftOut("cells without a result")
+            yield "cells without a result"
             continue
         id_, prompt = _id({}, value.get("Description", ""), given, label, seen), _render_prompt(label, given)
         if status == "ERROR":

@@ -10,7 +10,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -18,23 +17,8 @@ from typing import NamedTuple
 
 from safe_gate.addons.importers import files
 from safe_gate.addons.importers.entries import Request, prompt_of_line, sample_to_line, shorten_id
-from safe_gate.addons.importers.fields import (
-    IMPORTING,
-    LABELS,
-    canonical_names,
-    find_id,
-    read_row,
-    refuse_repeated_columns,
-)
-from safe_gate.addons.importers.files import (
-    LeftOut,
-    NotReadable,
-    Record,
-    RefusedRecord,
-    error_text,
-    field_words,
-    has_value,
-)
+from safe_gate.addons.importers.fields import IMPORTING, LABELS, canonical_names, find_id, read_row
+from safe_gate.addons.importers.files import NotReadable, Record, RefusedRecord, error_text, field_words, has_value
 from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Reader, Seen, detect_format, is_row
 from safe_gate.addons.importers.messages import parse_embedded_json
 from safe_gate.core.case import Exchange
@@ -132,49 +116,44 @@ def open_recording(path: Path, request: Request) -> Recording:
     if request.paths:
         read: Reader = lambda record, _: [read_row(record.value, request.mapping)]  # noqa: E731
         format_ = replace(FORMATS["jsonl"], title=format_.title, arrange=format_.arrange, read=read)
-    return Recording(name, format_, format_.arrange(records))
+    return Recording(name, format_, records)
 
 
 # --- its records ----------------------------------------------------------------------------------
 
 
 def _outcomes(
-    recording: Recording, request: Request, seen: Seen, page_fault: Callable[[JsonObject], str]
+    records: Iterable[Record], format_: Format, request: Request, page_fault: Callable[[JsonObject], str]
 ) -> Iterator[tuple[Record, Outcome]]:
     """Yield each result of a record of a file, with the record."""
-    for record in recording.records:
+    seen: Seen = {}
+    for record in records:
         try:
-            for item in _read_record(record, recording.format, request, seen, page_fault):
-                yield record, item
+            if not (record.is_header and isinstance(record.value, dict)):
+                yield from ((record, item) for item in _read_record(record, format_, request, seen))
+            else:
+                beside = [name for name, one in record.value.items() if format_.shape and has_value(one)]
+                yield from ((record, f"{field_words(name)} beside the records") for name in beside)
+                if fault := page_fault(record.value):
+                    raise RefusedRecord(fault)
         except RefusedRecord as refused:
             yield record, refused
-    if recording.format.ending:
-        yield from ((Record(0, None), fault) for fault in recording.format.ending(seen))
 
 
-def _read_record(
-    record: Record, format_: Format, request: Request, seen: Seen, page_fault: Callable[[JsonObject], str]
-) -> Iterable[Outcome]:
+def _read_record(record: Record, format_: Format, request: Request, seen: Seen) -> Iterable[Outcome]:
     """Yield the results of a record. Raises RefusedRecord."""
     value = record.value
     if record.fault:
         raise RefusedRecord(record.fault)
     if not isinstance(value, dict):
         raise RefusedRecord("is not an object; expected an object with named fields")
-    if record.is_header and not format_.ending:
-        beside = [name for name, one in value.items() if format_.shape and has_value(one)]
-        yield from (LeftOut(f"{field_words(name)} beside the records") for name in beside)
-        if fault := page_fault(value):
-            raise RefusedRecord(fault)
-        return
     if format_.only:
         key, expected, words = format_.only
         if value.get(key, expected) != expected:
-            yield LeftOut(words)
+            yield words
             return
     if format_.error and (error := error_text(value.get(format_.error))):
         raise RefusedRecord(f"is an error: {error}")
-    refuse_repeated_columns(record, request.mapping, request.makes.keeps)
     is_bare = request.makes.is_parsed and "output" in value and not (request.paths or detect_format(record))
     # An output alone is meant to be JSON, whatever it holds.
     yield from [read_row(value, {"output": "output"})] if is_bare else format_.read(record, seen)
@@ -185,7 +164,7 @@ def _page_faults(recordings: Iterable[Recording]) -> Callable[[JsonObject], str]
 
     It holds an error, or pages or records are missing. The same page twice counts once.
     """
-    pages = {repr(one.records): one.records for one in recordings if not one.format.ending}.values()
+    pages = {repr(one.records): one.records for one in recordings if not one.format.is_log}.values()
     records = [record for page in pages for record in page]
     headers = [one.value for one in records if one.is_header and isinstance(one.value, dict)]
     known, has_last = len(records) - len(headers), not all(map(_following, headers))
@@ -252,14 +231,16 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
     result.is_whole = not problems
     for problem in problems:
         result.problems.add(problem)
-    of_all, page_fault = _prepare(recordings), _page_faults(recordings)
+    page_fault = _page_faults(recordings)
     for recording in recordings:
-        cases, seen, has_labels = 0, of_all if recording.format.prepare else {}, recording.has_labels
+        of_all = [record for one in recordings if one.format.name == recording.format.name for record in one.records]
+        cases, has_labels = 0, recording.has_labels
         ids, id_path = recording.format.ids, request.mapping.get("id", "")
         left_out = set[tuple[str, int]]()  # what, and of which record: it counts once if a record becomes several lines
-        for record, item in _outcomes(recording, request, seen, page_fault):
-            if isinstance(item, LeftOut):
-                left_out.add((item.what, id(record)))
+        records = recording.format.arrange(recording.records, of_all)
+        for record, item in _outcomes(records, recording.format, request, page_fault):
+            if isinstance(item, str):
+                left_out.add((item, id(record)))
                 continue
             name = ""
             try:
@@ -280,17 +261,6 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
         result.found.append((recording.name, recording.format.title, cases))
         result.left_out.update(kind for kind, _ in left_out)
     return result
-
-
-def _prepare(recordings: Iterable[Recording]) -> Seen:
-    """Return what formats note of the records of all files before any is read."""
-    seen: Seen = {}
-    for recording in recordings:
-        if prepare := recording.format.prepare:
-            for record in recording.records:
-                with suppress(RefusedRecord):  # it is refused when it is read
-                    prepare(record, seen)
-    return seen
 
 
 def number_repeated_ids(lines: Sequence[JsonObject], key: str) -> Iterator[JsonObject]:

@@ -205,7 +205,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         ("id,prompt,response\n1,x\0,y\n", ["--encoding", "utf-8"], "in.jsonl: has NUL bytes, as UTF-16 has; name it, such as --encoding utf-16-le, or remove them"),
         ("\ufeffsep=;\r\nid;prompt;response\r\n1;x;y\r\n", [], 'in.jsonl:1: begins with "sep=", which only Excel needs; remove this line'),
         ('id,prompt,response\n1,"x,y', [], "is not CSV: unexpected end of data"),
-        ("prompt,prompt,response\n1,2,3\n", [], 'has the column "prompt" twice'),
+        ("prompt,prompt,response\n1,2,3\n", [], 'has both "prompt" and "prompt (column 2)"; name the one to read'),
         ('id,prompt,response,must_contain,must_contain\n1,x,y,,"[""z""]"\n', [], 'has the column "must_contain" twice'),
         ("nothing", [], "does not look like JSON, CSV, TSV, Parquet or .eval"),
         ("", [], "in.jsonl: is empty: there is nothing to import"),
