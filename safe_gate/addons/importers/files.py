@@ -80,8 +80,8 @@ def has_value(value: Any) -> bool:
 
 
 def field_words(name: str) -> str:
-    """Return the name of a field, all columns of one name alike, as it is written in a sentence."""
-    return f"the field {json.dumps(column_name(name)[:40])}"
+    """Return the name of a field as it is written in a sentence."""
+    return f"the field {json.dumps(name[:40])}"
 
 
 def id_text(value: Any) -> str:

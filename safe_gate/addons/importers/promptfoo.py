@@ -147,7 +147,8 @@ def _cell_samples(
 ) -> Iterator[Sample | RefusedRecord | str]:
     names = takewhile(lambda name: not _COLUMN.fullmatch(name), value)
     given = {name: value[name] for name in names if name != "Description"}
-    used = [name for name in value if _COLUMN.fullmatch(name) or column_name(name) in (*given, "Description", "Status")]
+    used = [*given, "Description", "Status"]  # of the columns of all prompts, the first of each name is listed
+    used += [name for name in value if column_name(name) != name or _COLUMN.fullmatch(name)]
     for provider, label, reply, status in cells:
         if not status:
             seen.setdefault("prompts", {}).setdefault(label, len(seen["prompts"]))
