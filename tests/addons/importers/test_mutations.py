@@ -1,8 +1,6 @@
 """Recordings with random faults: each is imported or refused in a sentence, and what is written is valid."""
 
 import copy
-import csv
-import io
 import json
 import random
 from collections.abc import Iterator
@@ -11,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.addons.importers.formats.test_formats import FORMS
+from tests.addons.importers.test_formats import FORMS
 from tests.support.cases import SafeGate
 from tests.support.importing import CSV, FIXTURES, OUTPUT, TURNS, request, response
 
@@ -68,22 +66,11 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
     return data
 
 
-def tabled(rows: list[dict[str, Any]]) -> bytes:
-    text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, list(dict.fromkeys(key for row in rows for key in row)))
-    writer.writeheader()
-    cells = ({key: one if isinstance(one, str) else json.dumps(one) for key, one in row.items()} for row in rows)
-    writer.writerows(cells)
-    return text.getvalue().encode("utf-8", "surrogatepass")
-
-
 def encoded(name: str, value: Any, chance: random.Random) -> tuple[str, bytes]:
     """Return the file of some records: of lines, a list, one document or a table."""
     stem = name.split(".", maxsplit=1)[0]
     if not isinstance(value, list) or chance.random() < 0.3:
         return f"{stem}.json", json.dumps(value, indent=chance.choice((None, 1))).encode()
-    if value and all(isinstance(one, dict) for one in value) and chance.random() < 0.2:
-        return f"{stem}.csv", tabled(value)
     return f"{stem}.jsonl", "".join(json.dumps(one) + "\n" for one in value).encode()
 
 

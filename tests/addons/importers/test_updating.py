@@ -58,16 +58,6 @@ def test_every_reply_of_a_conversation_changes(safe_gate: SafeGate) -> None:
     assert values("cases.jsonl") == [{"id": "a", "messages": [SYSTEM, *other], "tags": ["t"]}]
 
 
-def test_the_parts_of_a_reply_that_does_not_change_stay(safe_gate: SafeGate) -> None:
-    parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two", "x_k": 1}]
-    case = {"id": "a", "messages": [EARLIER[0], {"role": "assistant", "content": parts}, *TURNS]}
-    write("cases.jsonl", case)
-    new = TURNS[1] | {"content": "Another."}
-    write("in.jsonl", {"id": "a", "messages": [EARLIER[0], EARLIER[1] | {"content": "onetwo"}, TURNS[0], new]})
-    assert updated(safe_gate) == ["Updated: cases.jsonl, 1 of 1 case changed"]
-    assert values("cases.jsonl") == [case | {"messages": [*case["messages"][:-1], new]}]
-
-
 def test_labels_and_marks_of_the_old_reply_are_named(safe_gate: SafeGate) -> None:
     case: dict[str, Any] = {"user": "Hi", "assistant": "It is up to you.", "checks": ["agency_language"]}
     label, marks = {"expected": {"agency_language": True}}, {"marks": {"positive": ["It is up to you"]}}
@@ -85,36 +75,22 @@ def test_labels_and_marks_of_the_old_reply_are_named(safe_gate: SafeGate) -> Non
 
 def test_verdicts_come_with_the_reply_that_they_are_of(safe_gate: SafeGate) -> None:
     def cases(*fields: dict[str, Any]) -> list[dict[str, Any]]:
-        return [{"id": id_, "user": "Hi"} | one for id_, one in zip("abcde", fields, strict=True)]
+        return [{"id": id_, "user": "Hi"} | one for id_, one in zip("abcdef", fields, strict=True)]
 
     good, bad = ({"judged": {"tone": {"passed": passed, "by": "j-\u00e9"}}} for passed in (True, False))
+    both = {"judged": {"care": {"passed": True, "by": "j"}} | good["judged"]}
     same, other = {"assistant": "Hello."}, {"assistant": "Go away."}
-    write("cases.jsonl", *cases(same | good, same | good, same, same | good, same | good))
-    write("in.jsonl", *cases(other | bad, other, other | bad, same, same | bad))
+    write("cases.jsonl", *cases(same | good, same | good, same, same | good, same | both, same | both))
+    write("in.jsonl", *cases(other | bad, other, other | bad, same, same | bad, other | bad))
     told = updated(safe_gate)
-    assert told == ["Updated: cases.jsonl, 4 of 5 cases changed", f"{TO_CHECK}: 1 (b)"]
-    assert values("cases.jsonl") == cases(other | bad, other | {"judged": {}}, other | bad, same | good, same | bad)
-    write("o.jsonl", {"test_id": "a", "output": OUTPUT | {"summary": "Old."}} | good)
+    assert told == ["Updated: cases.jsonl, 5 of 6 cases changed", f"{TO_CHECK}: 2 (b, f)"]
+    merged = {"judged": both["judged"] | bad["judged"]}
+    expected = other | bad, other | {"judged": {}}, other | bad, same | good, same | merged, other | bad
+    assert values("cases.jsonl") == cases(*expected)
+    write("o.jsonl", {"test_id": "a", "output": OUTPUT | {"summary": "Old."}, "x_a": 1} | good)
     write("in.jsonl", {"id": "a", "output": OUTPUT})
     assert f"{TO_CHECK}: 1 (a)" in updated(safe_gate, "--evaluator", "safe_v0", path="o.jsonl")
-    assert values("o.jsonl") == [{"test_id": "a", "output": OUTPUT, "judged": {}}]
-
-
-def test_a_changed_reply_alone_loses_the_verdicts_that_the_recording_lacks(safe_gate: SafeGate) -> None:
-    tone, care = ({name: {"passed": name == "tone", "by": "j"}} for name in ("tone", "care"))
-    case = {"id": "a", "user": "Hi", "assistant": "Hello.", "checks": ["judged/care"], "judged": tone | care}
-    other = case | {"assistant": "Go away."}
-    for old, reply, verdicts, kept in (
-        (case, case, {"judged": tone}, tone | care),
-        (case, other, {"judged": tone}, tone),
-        (case, other, {}, {}),
-    ):
-        write("cases.jsonl", old)
-        write("in.jsonl", {"id": "a", "user": "Hi", "assistant": reply["assistant"]} | verdicts)
-        lost = kept != tone | care
-        assert updated(safe_gate)[1:] == [f"{TO_CHECK}: 1 (a)"] * lost
-        assert values("cases.jsonl") == [reply | {"judged": kept}]
-        assert safe_gate("validate", "cases.jsonl").code == (3 if lost else 0)
+    assert values("o.jsonl") == [{"test_id": "a", "output": OUTPUT, "x_a": 1, "judged": {}}]
 
 
 def test_another_message_is_never_given_a_reply(safe_gate: SafeGate) -> None:
@@ -156,32 +132,16 @@ def test_a_reply_that_may_be_that_of_another_is_refused(
     assert values("cases.jsonl") == [case, {"id": "b"} | NEW]
 
 
-def sources(assistant: str, *providers: str) -> list[dict[str, Any]]:
-    named = enumerate(providers, 1)
-    return [{"id": f"a#{n}", "user": "Hi", "assistant": assistant, "x_provider": one} for n, one in named]
-
-
-@pytest.mark.parametrize(
-    ("providers", "kept"),
-    [(["gpt-4", "claude"], []), (["gpt-5", "claude"], ["a#1"]), (["claude", "gpt-4", "x"], ["a#1", "a#2"])],
-)
-def test_a_sample_never_takes_the_reply_of_another_provider(
-    safe_gate: SafeGate, providers: list[str], kept: list[str]
+@pytest.mark.parametrize("providers", [("gpt-4", "claude"), ("gpt-5",)])
+def test_a_sample_of_its_provider_and_a_single_reply_of_any_are_replaced(
+    safe_gate: SafeGate, providers: tuple[str, ...]
 ) -> None:
-    cases = sources("Old.", "gpt-4", "claude")
-    write("cases.jsonl", *cases, {"id": "b"} | OLD)
-    write("in.jsonl", *(one | {"id": "a"} for one in sources("New.", *providers)), {"id": "b"} | NEW)
-    ran = safe_gate("import", "in.jsonl", "--update", "cases.jsonl")
-    assert ("cases.jsonl:1: a#1: has another x_provider" in ran.err) == bool(kept)
-    updated(safe_gate, *["--skip-invalid"] * bool(kept))
-    assert [one["id"] for one in values("cases.jsonl") if one["assistant"] == "Old."] == kept
-
-
-def test_a_single_reply_of_another_provider_replaces_the_old_one(safe_gate: SafeGate) -> None:
-    write("cases.jsonl", {"id": "a", "x_provider": "old"} | OLD)
-    write("in.jsonl", {"id": "a", "x_provider": "new"} | NEW)
+    ids = ["a#1", "a#2"] if len(providers) > 1 else ["a"]
+    old = [{"id": id_, "x_provider": one} | OLD for id_, one in zip(ids, ("gpt-4", "claude"), strict=False)]
+    write("cases.jsonl", *old)
+    write("in.jsonl", *({"id": "a", "x_provider": one} | NEW for one in providers))
     assert updated(safe_gate)[1:] == []
-    assert values("cases.jsonl") == [{"id": "a", "x_provider": "old"} | NEW]
+    assert values("cases.jsonl") == [one | NEW for one in old]
 
 
 def test_a_file_that_is_replaced_keeps_its_permissions(safe_gate: SafeGate) -> None:
@@ -191,14 +151,6 @@ def test_a_file_that_is_replaced_keeps_its_permissions(safe_gate: SafeGate) -> N
     for flags in (["--update"], ["--force", "--out"]):
         assert safe_gate("import", "in.jsonl", *flags, "cases.jsonl").code == 0
         assert Path("cases.jsonl").stat().st_mode & 0o777 == 0o600
-
-
-def test_outputs_of_safe_v0_change_too(safe_gate: SafeGate) -> None:
-    old, same = {"test_id": "a", "output": OUTPUT | {"summary": "Old."}, "x_a": 1}, {"test_id": "b", "output": OUTPUT}
-    write("o.jsonl", old, same)
-    write("in.jsonl", {"id": "a"} | OUTPUT)
-    updated(safe_gate, "--evaluator", "safe_v0", path="o.jsonl")
-    assert values("o.jsonl") == [old | {"output": OUTPUT}, same]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 import csv
 import json
+import sys
+import zipfile
+from collections.abc import Mapping
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -11,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from safe_gate.addons.importers import formats
-from tests.support.cases import REPOSITORY, SafeGate, write_json
+from tests.support.cases import REPOSITORY, Patch, SafeGate, write_json
 from tests.support.importing import (
     ASK,
     CSV,
@@ -21,6 +24,7 @@ from tests.support.importing import (
     REPLY,
     SYSTEM,
     TURNS,
+    cases_of,
     exchanges,
     imported,
     left_out,
@@ -136,63 +140,46 @@ def test_tsv_and_parquet_are_read_too(safe_gate: SafeGate) -> None:
     assert said(safe_gate, "p", "--from", "parquet")[0] == "p: Parquet, 2 cases"
 
 
-def test_langfuse_csv_holds_json(safe_gate: SafeGate) -> None:
-    """Both ways of Langfuse: each text as JSON, without its quotes if it has no comma; and texts as they are."""
-    header = "id,traceId,type,input,output\n"
-    replies = ("One.\nTwo.", 'One, "two"\n', {"role": "assistant", "content": "a\nb"})
-    cells = [json.dumps(one).replace('"', '""') for one in replies]
-    rows = (f'"{n}","t","GENERATION","Hi \\u00e9","{one}"\n' for n, one in enumerate([cells[0].strip('"'), *cells[1:]]))
-    Path("in.csv").write_text(header + "".join(rows), "utf-8")
-    expected = [("Hi é", one) for one in (*replies[:2], "a\nb")]
-    assert [one[1:] for one in exchanges(imported(safe_gate, "in.csv"))] == expected
-    Path("in.csv").write_text(f'{header}a,t,GENERATION,"Hi, you","C:\\new"\nb,t,GENERATION,x,C:\\new\n', "utf-8")
-    assert [one[2] for one in exchanges(imported(safe_gate, "in.csv"))] == ["C:\\new", "C:\\new"]
+def write_table(name: str, *rows: list[str]) -> None:
+    with Path(name).open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["id", "traceId", "type", "level", "input", "output"], *rows])
 
 
 @pytest.mark.parametrize("proof", ["Hello, you", "one\ntwo", "C:\\work", 'a "b"', '"Go," she said.'])
 def test_a_cell_that_is_no_json_makes_all_cells_of_its_file_plain(safe_gate: SafeGate, proof: str) -> None:
     """In whichever row it is. A file whose texts are all JSON is decoded, also that the rows are no errors."""
     replies = ["C:\\new\\tools", '"Be kind."', "x"]
-
-    def write_table(name: str, *rows: list[str]) -> None:
-        with Path(name).open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([["id", "traceId", "type", "level", "comments", "input", "output"], *rows])
-
-    write_table("plain.csv", *([str(n), "t", "GENERATION", "", "", proof, one] for n, one in enumerate(replies)))
-    rows = [
-        ["a", "t", "GENERATION", "ERROR", "", "x", "y"],
-        ["b", "t", "SPAN", "", "", "x", "y"],
-        ["c", "t", "GENERATION", "", "", "x", proof],
-    ]
+    write_table("plain.csv", *([str(n), "t", "GENERATION", "", proof, one] for n, one in enumerate(replies)))
+    error, span = ["a", "t", "GENERATION", "ERROR", "x", "y"], ["b", "t", "SPAN", "", "x", "y"]
+    rows = error, span, ["c", "t", "GENERATION", "", "x", proof]
     write_table("json.csv", *([json.dumps(cell) if cell else '[\n  {"a": 1}\n]' for cell in row] for row in rows))
     cases = exchanges(imported(safe_gate, "json.csv", "plain.csv", "--skip-invalid"))
     assert cases == [("c", "x", proof), *((str(n), proof, one) for n, one in enumerate(replies))]
-    write_table("plain.csv", *([str(n), "t", "GENERATION", "", "", one, proof] for n, one in enumerate(replies)))
-    assert [one[1] for one in exchanges(imported(safe_gate, "plain.csv"))] == replies
+
+
+def test_langfuse_csv_holds_json_without_its_quotes_if_there_is_no_comma(safe_gate: SafeGate) -> None:
+    write_table("in.csv", ["a", "t", "GENERATION", "", "Hi \\u00e9", '{"role": "assistant", "content": "a\\nb"}'])
+    assert exchanges(imported(safe_gate, "in.csv")) == [("a", "Hi é", "a\nb")]
 
 
 def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
     call = {"traceId": "t", "startTime": "2026-01-01", "input": TURNS[:1], "level": "DEFAULT"}
     observed = (("s", "SPAN", "x"), ("a", "GENERATION", TURNS[1]))
     data = [call | {"id": id_, "type": type_, "output": output} for id_, type_, output in observed]
-    page = {"meta": {"page": 1, "totalItems": 2}, "data": data}
+    write_json("page.json", {"meta": {"page": 1, "totalItems": 2}, "data": data})
+    assert "observations that are not generations (1 record)" in left_out(safe_gate, "page.json")
+    assert exchanges(cases_of("out.jsonl")) == ONE
     trace = dict.fromkeys(("timestamp", "userId", "release")) | {"input": {"messages": TURNS[:1]}, "output": REPLY}
-    write_json("page.json", page)
-    left = "Left out: observations that are not generations (1 record)"
-    assert said(safe_gate, "page.json")[:2] == ["page.json: a Langfuse export, 1 case", left]
-    for one in (page, {"data": [row(**trace)], "meta": {}}):
-        write_json("page.json", one)
-        assert exchanges(imported(safe_gate, "page.json")) == ONE
+    write_json("page.json", {"data": [row(**trace)], "meta": {}})
+    assert exchanges(imported(safe_gate, "page.json")) == ONE
 
 
 @pytest.mark.parametrize(
     ("beside", "words"),
     [
         ({"meta": {"page": 1, "totalPages": 2}}, "is one of 2 pages, and the files have 1; import all of them"),
-        ({"has_more": True}, "is not the last page, as has_more says; import all pages"),
+        *(({one: True}, f"is not the last page, as {one} says; import all pages") for one in ("has_more", "truncated")),
         ({"meta": {"cursor": "x"}}, "is not the last page, as meta.cursor says; import all pages"),
-        ({"cursors": {"next": "x"}}, "is not the last page, as cursors.next says; import all pages"),
-        ({"truncated": True}, "is not the last page, as truncated says; import all pages"),
         ({"error": "partial export"}, "is an error: partial export"),
         ({"meta": {"page": 1, "totalPages": 1}, "has_more": False, "next_cursor": "x", "error": None}, ""),
         ({"total": 120}, ""),
@@ -200,19 +187,15 @@ def test_langfuse_pages_of_the_api(safe_gate: SafeGate) -> None:
     ],
 )
 def test_a_page_is_refused_without_the_others(safe_gate: SafeGate, beside: dict[str, Any], words: str) -> None:
-    meta = beside.get("meta", {})
-    last = beside | {"meta": meta | {"page": 2}} if "error" in beside or "page" in meta else {}
-    for page, header in (("1", beside), ("2", last)):
-        write_json(f"page-{page}.json", {"data": [row(id=page, prompt=ASK, response=REPLY)]} | header)
+    last = {"meta": beside["meta"] | {"page": 2}} if "page" in beside.get("meta", {}) else {}
+    for page, header in (("1", beside), ("1-again", beside), ("2", last)):
+        write_json(f"page-{page}.json", {"data": [row(id=page[0], prompt=ASK, response=REPLY)]} | header)
     write("other.jsonl", row(id="other", prompt=ASK, response=REPLY))
-    Path("page-1-again.json").write_bytes(Path("page-1.json").read_bytes())
-    for files in (["page-1.json"], ["page-1.json", "other.jsonl"]):
+    for files in (["page-1.json"], ["page-1*.json", "other.jsonl"]):
         if words:
             assert f"page-1.json:1: {words}\n" in refusal(safe_gate, *files)
-        assert len(imported(safe_gate, *files, *["--skip-invalid"] * bool(words))) == len(files)
-    if words:
-        assert f"page-1-again.json:1: {words}\n" in refusal(safe_gate, "page-1*.json")
-    if "error" not in beside:
+        assert imported(safe_gate, *files, *["--skip-invalid"] * bool(words))
+    if "error" not in beside or not words:
         assert len(imported(safe_gate, "page-1.json", "page-2.json", "other.jsonl")) == 3
 
 
@@ -221,16 +204,13 @@ def test_fewer_records_than_the_total_are_refused_and_what_is_beside_them_is_lis
     for name in "ab":  # the same page again is no other one
         write_json(f"{name}.json", page)
         assert f"{name}.json:1: has total 2, and the files have 1; import all" in refusal(safe_gate, "?.json")
-    write_json("c.json", page | {"meta": {"page": 1, "totalPages": 2, "totalItems": 2, "cursor": "x"}})
-    assert "could not import: 1 problem" in refusal(safe_gate, "c.json"), "one missing page is one fault"
-    for value in ({"prompt": ASK, "response": REPLY}, row(id="b", prompt=ASK, response=REPLY)):
-        write_json("b.json", page | {"page": 2, "data": [value]})
-        expected = [f'the field "{name}" beside the records (2 records)' for name in ("failed", "page", "total")]
-        assert left_out(safe_gate, "a.json", "b.json") == expected
+    write_json("b.json", page | {"page": 2, "data": [{"prompt": ASK, "response": REPLY}]})
+    expected = [f'the field "{name}" beside the records (2 records)' for name in ("failed", "page", "total")]
+    assert left_out(safe_gate, "a.json", "b.json") == expected
     write_json("a.json", page | {"data": [row(id="a", prompt=ASK, response=REPLY)] * 2})
     assert len(imported(safe_gate, "a.json")) == 2, "two samples of one page are two records"
-    write_json("b.json", {"data": page["data"], "has_more": True})
     write_json("log.json", {"status": "success", "eval": {}, "samples": []})
+    write_json("b.json", {"data": page["data"], "has_more": True})
     assert "b.json:1: is not the last page, as has_more says" in refusal(safe_gate, "b.json", "log.json")
 
 
@@ -251,28 +231,21 @@ def test_two_batches_with_one_custom_id_make_no_case_of_it(safe_gate: SafeGate) 
     err = refusal(safe_gate, "?.jsonl")
     assert all(f"{file}.jsonl:{words}" in err for file in "12"), err
     assert exchanges(imported(safe_gate, "?.jsonl", "--skip-invalid")) == [("b#2", ASK, REPLY)], "a retry is the same"
-    assert exchanges(imported(safe_gate, "2.jsonl")) == [("a", "Hello", "Hi."), ("b", ASK, REPLY)]
 
 
-def test_a_response_that_is_not_completed_is_an_error(safe_gate: SafeGate) -> None:
-    def answer(id_: str, status: str, *texts: str, **fields: Any) -> dict[str, Any]:
-        said = [
-            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": one}]} for one in texts
-        ]
-        body = {"object": "response", "status": status, "error": None, "output": said} | fields
-        return {"custom_id": id_, "response": {"status_code": 200, "body": body}}
-
-    failed = answer("b", "failed", "I am", error={"code": "server_error", "message": "It broke."})
-    answers = answer("a", "completed", REPLY), failed, answer("c", "incomplete", "I am"), answer("d", "completed")
-    write("in.jsonl", *(request(id_, TURNS[0]) for id_ in "abcd"), *answers)
-    err = refusal(safe_gate, "in.jsonl")
-    for words in (
-        "b: is an error: It broke.\n",
-        "c: is an error: status incomplete\n",
-        "d: has no reply; ",
-    ):
-        assert words in err
-    assert exchanges(imported(safe_gate, "in.jsonl", "--skip-invalid")) == ONE
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ({"status": "failed", "error": {"code": "server_error", "message": "It broke."}}, "is an error: It broke.\n"),
+        ({"status": "incomplete"}, "is an error: status incomplete\n"),
+        ({"status": "completed", "output": []}, "has no reply; "),
+    ],
+)
+def test_a_response_that_is_not_completed_is_an_error(safe_gate: SafeGate, body: dict[str, Any], words: str) -> None:
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": REPLY}]}
+    body = {"object": "response", "error": None, "output": [said]} | body
+    answer = {"custom_id": "a", "response": {"status_code": 200, "body": body}}
+    assert f"a: {words}" in refusal(safe_gate, write("in.jsonl", request("a", TURNS[0]), answer))
 
 
 def test_deepeval(safe_gate: SafeGate) -> None:
@@ -282,10 +255,165 @@ def test_deepeval(safe_gate: SafeGate) -> None:
     billing = "It is under Billing."
     expected = [("invoice", "Where is my invoice?", billing), ("visit", "And on Tuesday?", "At ten.")]
     assert (exchanges(cases), cases[0]["tags"]) == (expected, ["billing"])
-    (case,) = imported(safe_gate, FIXTURES / "deepeval-dataset.json")
-    assert case["assistant"] == billing
+    assert imported(safe_gate, FIXTURES / "deepeval-dataset.json")[0]["assistant"] == billing
+    with Path("cells.csv").open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([["scenario", "turns", "name"], ["Late", json.dumps([*EARLIER, *TURNS]), "a"]])
+    assert exchanges(imported(safe_gate, "cells.csv")) == ONE
 
 
 def test_every_format_is_in_the_documents() -> None:
     text = (REPOSITORY / "docs/import.md").read_text("utf-8")
     assert [name for name in formats.FORMATS if f"`{name}`" not in text] == []
+
+
+# --- Inspect ---------------------------------------------------------------------------------------
+
+INVOICE, LATE = "Where do I find my invoice?", "My parcel is late and I am upset."
+
+
+def log() -> Any:
+    return json.loads((FIXTURES / "inspect.json").read_text("utf-8"))
+
+
+def inspect_log(*samples: dict[str, Any]) -> None:
+    write("log.json", {"status": "success", "eval": {}, "samples": samples})
+
+
+def archive(files: Mapping[str, Any]) -> None:
+    with zipfile.ZipFile("log.eval", "w", zipfile.ZIP_DEFLATED) as opened:
+        for name, one in files.items():
+            opened.writestr(name, json.dumps(one))
+
+
+def samples() -> dict[str, Any]:
+    return {f"samples/{one['id']}_epoch_{one['epoch']}.json": one for one in log()["samples"]}
+
+
+@pytest.mark.parametrize("name", ["inspect.json", "inspect.eval"])
+def test_an_inspect_log_of_three_epochs(safe_gate: SafeGate, name: str) -> None:
+    cases = imported(safe_gate, FIXTURES / name)
+    expected = {
+        (f"{id_}#{n}", ask, "" if (n, ask) == (2, INVOICE) else f"Reply {n} to: {ask}\r\n")
+        for id_, ask in (("7", INVOICE), ("late-parcel", LATE))
+        for n in (1, 2, 3)
+    }
+    assert {*exchanges(cases)} == expected
+    assert all(case["id"].endswith(f"#{case['x_epoch']}") for case in cases)
+    assert "an Inspect log, 6 cases" in said(safe_gate, FIXTURES / name)[0]
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("xl/workbook.xml", "is a spreadsheet; save its sheet as CSV UTF-8"),
+        ("rows.jsonl", "is an archive without a log of Inspect; unpack it first"),
+    ],
+)
+def test_another_archive_is_refused_with_what_to_do(safe_gate: SafeGate, file: str, words: str) -> None:
+    archive({file: {"prompt": ASK, "response": REPLY}})
+    assert f"log.eval: {words}\n" in refusal(safe_gate, "log.eval", "--skip-invalid")
+
+
+def test_an_inspect_log_with_errors_and_attachments(safe_gate: SafeGate) -> None:
+    whole = log()
+    first, second, third = whole["samples"][:3]
+    first |= {"input": "attachment://abc", "attachments": {"abc": ASK}}
+    second |= {"error": {"message": "the model is busy", "traceback": "..."}}
+    third |= {"output": {"model": "m", "choices": [], "completion": ""}}
+    write("log.json", whole | {"status": "error", "samples": [first, second, third]}, indent=2)
+    err = refusal(safe_gate, "log.json")
+    for words in ('the status "error"', "late-parcel: is an error: the model is busy", "7: has no reply", "3 problems"):
+        assert words in err
+    assert [ask for _, ask, _ in exchanges(imported(safe_gate, "log.json", "--skip-invalid"))] == [ASK]
+
+
+def test_an_input_that_is_json_stays_text(safe_gate: SafeGate) -> None:
+    asked = json.dumps([{"role": "user", "content": ASK}])
+    inspect_log({"id": "a", "epoch": 1, "input": asked, "output": {"completion": "Yes."}})
+    assert exchanges(imported(safe_gate, "log.json")) == [("a", asked, "Yes.")]
+
+
+def test_what_an_output_holds_besides_the_reply_is_left_out_and_listed(safe_gate: SafeGate) -> None:
+    choice = {"message": {"role": "assistant", "content": "Yes."}, "stop_reason": "max_tokens"}
+    sample = {"id": "a", "epoch": 1, "input": ASK, "output": {"completion": "Yes.", "choices": [choice], "note": "x"}}
+    inspect_log(sample)
+    expected = [f"the field {name} of the output (1 record)" for name in ('"note"', '"stop_reason"')]
+    assert left_out(safe_gate, "log.json") == expected
+    failed, refused = (sample | {"output": {"completion": one, "error": "It broke."}} for one in ("", "Sorry."))
+    inspect_log(failed, refused)
+    assert "log.json:1: a: is an error: It broke.\n" in refusal(safe_gate, "log.json")
+    assert [one[2] for one in exchanges(imported(safe_gate, "log.json", "--skip-invalid"))] == ["Sorry."]
+
+
+@pytest.mark.parametrize("ids", [[{"id": f"m{n}"} for n in range(4)], [{}] * 4])
+def test_an_output_that_messages_follow_is_no_second_reply(safe_gate: SafeGate, ids: list[dict[str, str]]) -> None:
+    talk = [one | id_ for one, id_ in zip((*EARLIER, *TURNS), ids, strict=True)]
+    one = {"epoch": 1, "input": EARLIER[0]["content"], "output": {"choices": [{"message": talk[1]}]}}
+    inspect_log(one | {"id": "goes-on", "messages": talk}, one | {"id": "asks", "messages": talk[:3]})
+    assert "asks: ends with a message of the user; expected a reply" in refusal(safe_gate, "log.json")
+    (case,) = imported(safe_gate, "log.json", "--skip-invalid")
+    assert case == {"id": "goes-on", "messages": [*EARLIER, *TURNS], "x_epoch": 1}
+
+
+def test_an_answer_that_an_agent_submits_is_its_reply(safe_gate: SafeGate) -> None:
+    call = {"role": "assistant", "content": "", "tool_calls": [{"function": "submit"}]}
+    outputs = [{"completion": "Yes.", "choices": [{"message": one}]} for one in (call, TURNS[1])]
+    samples = [{"id": str(n), "epoch": 1, "input": ASK, "output": one} for n, one in enumerate(outputs)]
+    samples[1]["messages"] = [TURNS[0], TURNS[1], {"role": "tool", "content": "Yes."}]
+    inspect_log(*samples)
+    assert exchanges(imported(safe_gate, "log.json")) == [("0", ASK, "Yes."), ("1", ASK, REPLY)]
+    expected = ["calls and answers of tools (2 records)", 'the field "completion" of the output (1 record)']
+    assert left_out(safe_gate, "log.json") == expected
+
+
+def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypatch: Patch) -> None:
+    archive(dict(reversed(samples().items())) | {"header.json": {"status": "success"}})
+    monkeypatch.setitem(sys.modules, "backports", None)
+    assert [case["id"] for case in imported(safe_gate, "log.eval")][:3] == ["7#1", "7#2", "7#3"]
+    if not hasattr(zipfile, "ZIP_ZSTANDARD"):
+        words = "is compressed with zstd, but its library is not installed; install SAFE Gate with the extra `zstd`"
+        assert f"{words}: in a checkout, pip install '.[zstd]'\n" in refusal(safe_gate, FIXTURES / "inspect.eval")
+
+
+EMPTY = "has no samples; write the log with its samples (log_samples)"
+
+
+@pytest.mark.parametrize(
+    ("header", "words"),
+    [
+        ({}, "has no header with a status, as after a killed run, so samples may be missing"),
+        ({"status": 5}, "has no header with a status"),
+        ({"status": "started"}, 'has the status "started", so samples may be missing; expected "success"'),
+        ({"status": "error", "error": {"message": "boom"}}, 'has the status "error"'),
+        ({"status": "success", "results": {"total_samples": 7}}, "has 6 of 7 samples, as results.total_samples says"),
+        ({"status": "success"}, ""),
+        *(({"status": "success", "plan": {}, "samples": one}, EMPTY) for one in (None, [])),
+    ],
+)
+def test_a_log_that_may_lack_samples_is_refused(safe_gate: SafeGate, header: dict[str, Any], words: str) -> None:
+    known = [] if "samples" in header else log()["samples"]
+    write("log.json", {"eval": {"task": "t"}, "samples": known} | header)
+    start = {"_journal/start.json": {"version": 2, "eval": {"task": "t"}}}
+    archive((samples() if known else {}) | start | ({"header.json": {"eval": {}} | header} if header else {}))
+    for name in ("log.json", "log.eval"):
+        if words:
+            err = refusal(safe_gate, name)
+            assert (f"{name}: {words}" in err, "1 problem;" in err) == (True, True), err
+        if known:
+            assert len(imported(safe_gate, name, *["--skip-invalid"] * bool(words))) == 6
+
+
+@pytest.mark.parametrize("files", [{}, {"samples/1_epoch_1.json": {"messages": TURNS}}])
+def test_a_header_that_is_no_object_is_refused_in_any_format(safe_gate: SafeGate, files: dict[str, Any]) -> None:
+    archive({"header.json": [], **files})
+    assert "log.eval: in header.json: is not an object" in refusal(safe_gate, "log.eval", "--from", "messages")
+
+
+def test_an_archive_that_expands_too_far_is_refused(safe_gate: SafeGate) -> None:
+    with (
+        zipfile.ZipFile("log.eval", "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("samples/1.json", "w", force_zip64=True) as file,
+    ):
+        for _ in range(140):
+            file.write(b" " * (1 << 20))
+    assert "log.eval: expands from " in refusal(safe_gate, "log.eval")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import SafeGate, bare_case, refused, write_batch
+from tests.support.cases import SafeGate, bare_case, write_batch
 from tests.support.hostile import commands_in
 from tests.support.importing import (
     ASK,
@@ -44,28 +44,23 @@ def test_a_reply_beside_the_messages_is_read_where_it_is_named(safe_gate: SafeGa
     for reply, path in ((REPLY, ""), ({"choices": [{"message": TURNS[1]}]}, ".choices[0].message")):
         write("in.jsonl", {"id": "a", "messages": [*EARLIER, TURNS[0]], "response": reply})
         mapping = f"user=messages,assistant=response{path}"
-        assert 'a: has a reply in "response" that "messages" has not; name both' in refusal(safe_gate, "in.jsonl")
         assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
     assert "a: has no known field for user, but" in refusal(safe_gate, "in.jsonl", "--map", "assistant=response")
     write("in.jsonl", {"id": "a", "log": {"chat": TURNS}})
-    assert exchanges(imported(safe_gate, "in.jsonl", "--map", "user=log.chat,assistant=log.chat")) == [
-        ("a", ASK, REPLY)
-    ]
-    write("in.jsonl", {"id": "a", "q": ASK, "r": {"id": "r", "output": [TURNS[1]]}})
-    words = "has a reply that is an object; expected text; name the text in it: --map assistant=PATH"
-    assert words in refusal(safe_gate, "in.jsonl", "--map", "user=q,assistant=r")
+    mapping = "user=log.chat,assistant=log.chat"
+    assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
 
 
 TALK = {"id": "a", "messages": [*EARLIER, *TURNS]}
+WRONG = "Try pottery."
 
 
 @pytest.mark.parametrize(
     ("beside", "refused"),
     [
-        ({"user": "I miss him.", "assistant": "Try pottery."}, "assistant"),
-        ({"Response": "Try pottery."}, "Response"),
-        ({"prompt": "x", "completion": {"role": "assistant", "content": "Try pottery."}}, "completion"),
-        ({"output": {"choices": [{"message": {"role": "assistant", "content": "Try pottery."}}]}}, "output"),
+        ({"user": "I miss him.", "assistant": WRONG}, "assistant"),
+        ({"Response": WRONG}, "Response"),
+        ({"output": {"choices": [{"message": {"role": "assistant", "content": WRONG}}]}}, "output"),
         ({"user": "u_77", "prompt": "chat-v1", "response": f"\n{REPLY}"}, ""),
         ({"response": f"<think>Hm.</think>{REPLY}", "output": {"choices": [{"message": TURNS[1]}]}}, ""),
         ({"instruction": "Hello", "response": EARLIER[1]["content"]}, ""),
@@ -77,10 +72,9 @@ def test_another_reply_beside_a_conversation_is_refused(
 ) -> None:
     write("in.jsonl", TALK | beside)
     if refused:
-        assert f'1: a: has a reply in "{refused}" that "messages" has not; name' in (
-            err := refusal(safe_gate, "in.jsonl")
-        )
-        assert f" --map user=messages,assistant={refused} or assistant=messages\n" in err
+        advice = f"name both sides: --map user=messages,assistant={refused} or assistant=messages\n"
+        words = f'1: a: has a reply in "{refused}" that "messages" has not; {advice}'
+        assert words in refusal(safe_gate, "in.jsonl")
     mapping = ("--map", "user=messages,assistant=messages") if refused else ()
     assert imported(safe_gate, "in.jsonl", *mapping) == [TALK]
 
@@ -97,34 +91,21 @@ def test_a_mapped_id_is_needed_only_where_a_reply_is(safe_gate: SafeGate) -> Non
     ("other", "words", "mapping"),
     [
         ({"user": "u_77"}, 'has both "user" and "prompt"; name the one to read: --map user=FIELD', "user=prompt"),
-        (
-            {"Answer": "x"},
-            'has both "response" and "Answer"; name the one to read: --map assistant',
-            "assistant=response",
-        ),
-        ({"user": "u", "assistant": "m"}, 'has both "user" and "prompt"', "user=prompt,assistant=response"),
-        (
-            {"user": "ann@example.com", "prompt": None, "Message": ASK},
-            'has both "user" and "Message"; name the one to read: --map user=FIELD',
-            "user=message",
-        ),
-        ({"prompt": None, "user": ASK, "text": ASK}, "", "user=text"),
-        ({"text": "x"}, "", "user=prompt"),
-        *(({"query": one}, "", "user=prompt") for one in (None, "", ASK)),
-        ({"completion": REPLY}, "", "assistant=response"),
+        ({"Answer": "x"}, 'has both "response" and "Answer"; name the one to read: --map assistant', "assistant=response"),
+        ({"user": "a@b.c", "prompt": None, "Message": ASK}, 'has both "user" and "Message"; name the', "user=message"),
         ({"assistant": ""}, 'has both "assistant" and "response"', "assistant=response"),
+        ({"prompt": None, "user": ASK, "text": ASK}, "", "user=text"),
+        *(({"query": one}, "", "user=prompt") for one in (None, "", ASK)),
     ],
-)
+)  # fmt: skip
 def test_two_fields_for_one_side_are_told_apart_by_a_mapping(
     safe_gate: SafeGate, other: dict[str, Any], words: str, mapping: str
 ) -> None:
-    row = {"id": "a", "prompt": ASK, "response": REPLY} | other
-    write("in.jsonl", row)
+    write("in.jsonl", {"id": "a", "prompt": ASK, "response": REPLY} | other)
     if words:
         assert f"in.jsonl:1: a: {words}" in refusal(safe_gate, "in.jsonl")
-    else:
-        assert exchanges(imported(safe_gate, "in.jsonl")) == [("a", ASK, REPLY)]
-    assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
+    for flags in (("--map", mapping), *[()] * (not words)):
+        assert exchanges(imported(safe_gate, "in.jsonl", *flags)) == [("a", ASK, REPLY)]
 
 
 def test_what_stands_beside_a_mapped_field_is_left_out_and_listed(safe_gate: SafeGate) -> None:
@@ -230,6 +211,19 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         ('{"id": "a", "prompt": "x", "response": "", "error": {"code": null, "text": "slow"}}', [], '1: a: is an error: {"code": null, "text": "slow"}\n'),
         (json.dumps(result(1, "x", {"error": {"code": None}})), [], 'is an error: {"code": null}\n'),
         ("PAR1 no table", [], "is not a readable Parquet file"),
+        ("id,prompt,response,must_contain\nb,x,y,988\n", [], 'in.jsonl:2: b: must_contain: is "988"; expected a list'),
+        ('id,prompt,response,expected\na,x,y,"{""topic_pivot"": true}"\nb,x,y,{bad\n', [], 'in.jsonl:3: b: expected: is "{bad"; expected an object of labels'),
+        ('{"id": "a", "user": "x", "assistant": "y", "checks": ["topic_pivot"], "notes": 1}', [], "in.jsonl:1: a: notes"),
+        ('{"id": "a", "user": "x", "assistant": "y", "expected": {"topic": true}}', [], "in.jsonl:1: a: expected"),
+        ('{"id": NaN, "prompt": "x", "response": "y"}', [], "in.jsonl:1: has an id that JSON cannot hold; expected text or a number"),
+        ('[{"id": NaN, "prompt": "x", "response": "y"}]', [], "in.jsonl:1: [0]: has an id that JSON cannot hold"),
+        ('{"id": "a", "prompt": "x", "response": "y", "checks": 5}', [], "in.jsonl:1: a: checks: is 5; expected a list of at least one check"),
+        ('{"id": "a", "prompt": "x", "response": "y", "checks": ["topic_pivot", NaN]}', [], "in.jsonl:1: a: checks[1]: is NaN; expected text"),
+        ('{"id": "a", "prompt": "x", "response": NaN}', [], "in.jsonl:1: a: assistant: is NaN; expected text"),
+        ('{"id": "a", "prompt": 1e999, "response": "y"}', [], "in.jsonl:1: a: has no text in prompt"),
+        (f'{{"id": "a", "x_deep": {"[" * 200}{"]" * 200}}}', [], "in.jsonl:1: is not valid JSON: values are nested more than 100 deep"),
+        ('{"name": "b", "scenario": "None yet", "turns": null}', [], "1: b: has no messages"),
+        ('{"name": "b", "input": "x", "actual_output": null, "expected_output": "y"}', [], "1: b: has no reply in actual_output"),
     ],
 )  # fmt: skip
 def test_what_cannot_become_a_case_is_named(safe_gate: SafeGate, line: str, flags: list[str], words: str) -> None:
@@ -243,31 +237,16 @@ def test_lines_that_cannot_become_cases_are_skipped_and_counted(safe_gate: SafeG
     Path("in.jsonl").write_bytes((good + "{\n" + '{"prompt": "x"}\n' * 3 + "[]\n").encode() + b'{"prompt": "\xff"}\n')
     err = refusal(safe_gate, "in.jsonl")
     for words in (
-        "in.jsonl:2: is not valid JSON",
-        "in.jsonl:3: has no known pair of fields",
+        "2: is not valid JSON",
         "(3 times: also line 4, line 5)",
-        "in.jsonl:6: is not an object",
-        "in.jsonl:7: is not UTF-8: it has the byte 0x",
-        "could not import: 6 problems; correct the input and run again\nNothing is written",
+        "6: is not an object",
+        "7: is not UTF-8: it",
     ):
         assert words in err
+    assert "could not import: 6 problems; correct the input and run again\nNothing is written" in err
     ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--skip-invalid")
     assert (ran.code, len(cases_of("out.jsonl"))) == (0, 1)
     assert "Skipped: 6 records that cannot become a case" in ran.err
-
-
-def test_a_file_that_breaks_off_is_never_skipped(safe_gate: SafeGate) -> None:
-    Path("in.json").write_text('[{"id": "a", "prompt": "x", "response": "y"},\n', "utf-8")
-    err = refusal(safe_gate, "in.json", "nowhere.json", "--skip-invalid")
-    assert "in.json:1: is not valid JSON: it breaks off, at column 46\n" in err
-    assert "nowhere.json: matches no file" in err
-
-
-def test_the_file_that_is_written_is_not_one_that_is_read(safe_gate: SafeGate) -> None:
-    refused(
-        safe_gate("import", write("in.jsonl", {"prompt": "x", "response": "y"}), "--out", "./in.jsonl"),
-        "--out: names ./in.jsonl, which is imported; name another file",
-    )
 
 
 def test_hostile_text_is_shown_escaped(safe_gate: SafeGate) -> None:

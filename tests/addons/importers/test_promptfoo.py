@@ -29,25 +29,23 @@ from tests.support.importing import (
 @pytest.mark.parametrize("indent", [None, 1])
 def test_promptfoo_with_two_providers_and_an_error_row(safe_gate: SafeGate, indent: int | None) -> None:
     failed = {"success": False, "failureReason": 1, "error": "Expected output to contain Monday"}
-    broken = {"success": False, "failureReason": 2, "error": "API call error: 429"}
+    broken = {"success": False, "failureReason": 2, "error": "Timed out after 10 s"}
     results = [
-        result(1, "echo:a", {"output": "One"}),
+        result(1, "echo:a", {"output": "One", "finishReason": "length"}),
         result(1, "echo:b", {"output": "Two"}, **failed),
-        result(2, "echo:a", {"error": "API call error: 429"}, **broken),
+        result(2, "echo:a", {"output": "partial"}, **broken),
         result(2, "echo:b", {"output": ""}),
     ]
     write("r.json", promptfoo(*results), indent=indent)
-    err = refusal(safe_gate, "r.json")
-    assert "t2: is an error: API call error: 429\n" in err
-    assert "Nothing is written; set --skip-invalid" in err
+    assert "t2: is an error: Timed out after 10 s\n" in refusal(safe_gate, "r.json")
     cases = imported(safe_gate, "r.json", "--skip-invalid")
     ask = "Where is parcel {}?".format
     # The sample that is missing keeps its number, so that each provider keeps its own.
     assert exchanges(cases) == [("t1#1", ask(1), "One"), ("t1#2", ask(1), "Two"), ("t2#2", ask(2), "")]
     assert [case["x_provider"] for case in cases] == ["echo:a", "echo:b", "echo:b"]
-    ran = safe_gate("import", "r.json", "--out", "o.jsonl", "--skip-invalid")
-    assert "Skipped: 1 record" in ran.err
-    assert "failureReason" not in ran.out  # it decides what is an error
+    lost = left_out(safe_gate, "r.json", "--skip-invalid")
+    assert 'the field "finishReason" of the response (1 record)' in lost
+    assert not any("failureReason" in one for one in lost), "it decides what is an error"
 
 
 def test_providers_are_samples_and_prompts_are_not(safe_gate: SafeGate) -> None:
@@ -85,17 +83,6 @@ def test_the_order_of_results_is_that_of_their_tests(safe_gate: SafeGate, named:
         found.append(imported(safe_gate, "r.json"))
     assert found[0] == found[1]
     assert [case["assistant"] for case in found[0]][:3] == ["1 0 a", "1 0 b", "1 1 a"]
-
-
-def test_tests_of_one_description_are_other_cases(safe_gate: SafeGate) -> None:
-    def row(animal: str, provider: str) -> dict[str, Any]:
-        given = {"vars": {"animal": animal}}
-        test = ("dog", "cat").index(animal)
-        return result(test, provider, {"output": REPLY}, testCase=given | {"description": "same"}, **given)
-
-    write("in.jsonl", *(row(*one) for one in product(("dog", "cat"), ("one", "two"))))
-    ids = [case["id"] for case in imported(safe_gate, "in.jsonl")]
-    assert [*ids[:2], *(id_[:10] + id_[-2:] for id_ in ids[2:])] == ["same#1", "same#2", "same/vars-#1", "same/vars-#2"]
 
 
 def test_what_a_test_holds_besides_its_variables_is_left_out_and_listed(safe_gate: SafeGate) -> None:
@@ -161,17 +148,6 @@ def test_a_csv_without_grades_is_told_what_a_csv_lacks(safe_gate: SafeGate) -> N
     assert "r.csv:2: has no column Status after each column of replies, [provider] prompt, as a CSV of" in err
 
 
-def test_an_error_beside_an_output_counts_and_what_else_is_in_a_response_is_named(safe_gate: SafeGate) -> None:
-    timed_out = {"success": False, "failureReason": 2, "error": "Timed out after 10 s"}
-    failed = {"success": False, "failureReason": 1, "error": "Expected Monday"}
-    cut, partial = {"output": "full", "finishReason": "length"}, {"output": "partial ans"}
-    write("r.json", promptfoo(result(1, "a", cut, **failed), result(2, "a", partial, **timed_out)))
-    assert "t2: is an error: Timed out after 10 s\n" in refusal(safe_gate, "r.json")
-    assert [one["assistant"] for one in imported(safe_gate, "r.json", "--skip-invalid")] == ["full"]
-    cut_off = 'the field "finishReason" of the response (1 record)'
-    assert cut_off in left_out(safe_gate, "r.json", "--skip-invalid")
-
-
 CUT = [
     'a,message,"[x] p.md: Say {{a}}, and then..."',
     'a,message,"[x] [{""role"":""user"",""content"":""{{a}}"',
@@ -205,16 +181,10 @@ def test_what_promptfoo_strips_is_missing(safe_gate: SafeGate) -> None:
 
 
 def test_version_2_has_no_test_case(safe_gate: SafeGate) -> None:
-    def one(label: str, provider: str) -> dict[str, Any]:
-        prompt, reply = {"raw": f"{label} Hello", "display": label}, {"output": f"{label}, {provider}."}
-        called = {"provider": {"id": provider}, "prompt": prompt, "vars": {"a": "Hello"}, "response": reply}
-        return called | {"success": True, "score": 1, "latencyMs": 1}
-
-    table: dict[str, Any] = {"stats": {}, "table": {"head": {}, "body": []}}
-    write("r.json", {"results": {"version": 2, "results": [one(*pair) for pair in product("pq", "ab")]} | table})
-    found = exchanges(imported(safe_gate, "r.json"))
-    assert [(id_.split("/", 1)[-1][-10:], user, reply) for id_, user, reply in found][2:] == [
-        ("prompt-1#1", "q Hello", "q, a."),
-        ("prompt-1#2", "q Hello", "q, b."),
-    ]
-    assert "promptfoo results, 4 cases" in said(safe_gate, "r.json")[0]
+    results = [
+        {"provider": {"id": provider}, "prompt": {"raw": f"{label} Hello", "display": label}, "vars": {"a": "Hello"}, "response": {"output": f"{label}, {provider}."}, "success": True}
+        for label, provider in product("pq", "ab")
+    ]  # fmt: skip
+    write("r.json", {"results": {"version": 2, "results": results}, "stats": {}, "table": {"head": {}}})
+    found = [(id_.split("/", 1)[-1][-10:], *one) for id_, *one in exchanges(imported(safe_gate, "r.json"))]
+    assert found[2:] == [("prompt-1#1", "q Hello", "q, a."), ("prompt-1#2", "q Hello", "q, b.")]
