@@ -76,19 +76,19 @@ def sample_to_line(
     be another thing: it is left out. Requirements never are, nor `expected` where its file `has_labels`.
     """
     mapping, makes = request.mapping, request.makes
-    found = last_exchange(sample)
+    message, reply, left_out = last_exchange(sample)
     used = {*sample.used, format_.error, *top_fields(mapping.values(), record.value)}
     fields = unused_fields(record.value, used, {*IDS, *format_.ids})
     kept = _kept_fields(fields, makes.keeps)
     is_ours = "checks" in kept or (has_labels and isinstance(kept.get(LABELS), dict))
-    said = found.user if isinstance(found.user, str) else json.dumps(found.user)
+    said = message if isinstance(message, str) else json.dumps(message)
     tags = dict.fromkeys((*request.tags, *sample.tags, *find_tags(record.value, mapping.get("tags", ""))))
     entry = makes.line(
         Exchange(
             id=shorten_id(id_),
             stand_in=f"user-{_digest(said)}",
-            message=found.user,
-            reply=parse_embedded_json(found.reply) if makes.is_parsed else found.reply,
+            message=message,
+            reply=parse_embedded_json(reply) if makes.is_parsed else reply,
             tags=tuple(tags),
             checks=request.checks or kept.get("checks", ()),
             extra={**{name: one for name, one in kept.items() if name != "checks"}, **sample.extra},
@@ -99,9 +99,9 @@ def sample_to_line(
         strange = faulty & kept.keys() & (OF_OTHERS - {LABELS} if has_labels else OF_OTHERS)
         kept = {name: one for name, one in kept.items() if name not in strange}
         entry = {name: one for name, one in entry.items() if name not in strange}
-    _check_line(entry, found.reply, bool(kept), request)
+    _check_line(entry, reply, bool(kept), request)
     unused = (field_words(key) for key, one in fields.items() if key not in kept and has_value(one))
-    return entry, [*found.left_out, *unused, *unused_beside(record.value, mapping.values(), sample.used)]
+    return entry, [*left_out, *unused, *unused_beside(record.value, mapping.values(), sample.used)]
 
 
 def _kept_fields(fields: Mapping[str, Any], names: frozenset[str]) -> dict[str, Any]:
@@ -183,13 +183,8 @@ def _with_replies(case: JsonObject, entry: JsonObject) -> JsonObject:
         found, verdicts = case, {**before, **verdicts}
     elif isinstance(case.get("messages"), list):
         replies = iter(new)
-        talk = [
-            {**one, "content": reply}
-            if one["role"] == "assistant" and content_text(one["content"])[0] != (reply := next(replies))
-            else one
-            for one in case["messages"]
-        ]
-        found = {**case, "messages": talk}
+        talk = ({**one, "content": next(replies)} if one["role"] == "assistant" else one for one in case["messages"])
+        found = {**case, "messages": [*talk]}
     else:
         found = {**case, "assistant" if "assistant" in case else "output": new[0]}
     return found if verdicts == before else {**found, _VERDICTS: verdicts}

@@ -177,32 +177,25 @@ def _read_call(value: Value, given: str, answered: str, *used: str) -> Iterator[
 
 
 def _decode_cells(rows: Rows, _: Rows) -> Rows:
-    """Return rows with the texts that cells of CSV hold as JSON, possibly without its quotes.
+    """Return rows with the texts that cells of CSV hold as JSON, without its quotes if there is no comma.
 
-    The cells of a file are plain if one is no JSON: it has a comma, or what JSON escapes.
+    The cells of a file are plain if one is no JSON.
     """
-    tables = (one.value for one in rows if one.shape in ("csv", "tsv") and not one.fault)
-    cells = [cell for value in tables for cell in value.values()]
-    if not cells or any(map(_is_plain, cells)):
+    tables = [{} if one.fault else one.value for one in rows if one.fault or one.shape in ("csv", "tsv")]
+    held = [{name: _held(cell) for name, cell in row.items()} for row in tables]
+    if len(tables) < len(rows) or any(None in cells.values() for cells in held):
         return rows
-    return [one if one.fault else one._replace(value=_decoded(one.value)) for one in rows]
+    texts = ({name: one for name, one in cells.items() if isinstance(one, str)} for cells in held)
+    return [one if one.fault else one._replace(value=one.value | more) for one, more in zip(rows, texts, strict=True)]
 
 
-def _is_plain(cell: Any) -> bool:
-    return isinstance(cell, str) and _json(cell) is None and ("," in cell or _json(f'"{cell}"') is None)
-
-
-def _decoded(row: Value) -> Value:
-    found = {name: [_json(text) for text in (cell, f'"{cell}"')] for name, cell in row.items() if isinstance(cell, str)}
-    return row | {name: one for name, some in found.items() for one in some if isinstance(one, str)}
-
-
-def _json(text: str) -> Any:
-    """Return the text, object or list that a text holds as JSON, None for none."""
-    try:
-        return parse_json(text) if text.startswith(('"', "{", "[")) else None
-    except JsonError:
-        return None
+def _held(cell: str) -> Any:
+    """Return the text, object or list that a cell holds as JSON, None for none."""
+    for text in (cell, *[f'"{cell}"'] * ("," not in cell)):
+        with suppress(JsonError):
+            if text.startswith(('"', "{", "[")):
+                return parse_json(text)
+    return None
 
 
 def _read_langfuse(record: Record, _: Seen) -> Iterable[Outcome]:

@@ -77,14 +77,6 @@ class Sample(NamedTuple):
     id: str = ""
 
 
-class LastExchange(NamedTuple):
-    """A reply, and the user's text before it, or all messages before it if they include other replies."""
-
-    user: str | tuple[Mapping[str, Any], ...]
-    reply: Any
-    left_out: tuple[str, ...]
-
-
 def is_message(value: Any) -> bool:
     """Return whether a value is a message: an object with a role that is known and a place for content."""
     is_said = isinstance(value, dict) and _role(value) in _SPEAKERS
@@ -155,11 +147,12 @@ def read_messages(value: Any) -> Messages:
     return known
 
 
-def last_exchange(sample: Sample) -> LastExchange:
-    """Return the last reply of a sample and what it answers. Raises RefusedRecord.
+def last_exchange(sample: Sample) -> tuple[str | tuple[Mapping[str, Any], ...], Any, tuple[str, ...]]:
+    """Return what the last reply of a sample answers, the reply, and what is left out. Raises RefusedRecord.
 
-    Messages without text and what tools call and answer are left out. Without an earlier reply, system messages are
-    left out too, and user messages are joined by a blank line.
+    It answers a text of the user, or all messages before it if they include other replies. Messages without text and
+    what tools call and answer are left out. Without an earlier reply, system messages are left out too, and user
+    messages are joined by a blank line.
     """
     asked, said = ([*map(_without_reasoning, some)] for some in (sample.asked, sample.said))
     told = join_messages(asked, said)
@@ -182,7 +175,7 @@ def last_exchange(sample: Sample) -> LastExchange:
     if all(one.role == "user" for one in turns):
         user = "\n\n".join(one.text for one in turns)
         left_out += [_SYSTEM] if len(turns) < len(kept) else []
-    return LastExchange(user, reply.text, tuple(dict.fromkeys(left_out)))
+    return user, reply.text, tuple(dict.fromkeys(left_out))
 
 
 def _without_reasoning(message: Message) -> Message:
@@ -321,7 +314,7 @@ def refuse_unfinished(value: Mapping[str, Any]) -> None:
 def _failure(value: Mapping[str, Any]) -> str:
     status = str(value.get("status") or "completed")[:40]
     is_open = status.lower() in _UNFINISHED or (value.get("object") == "response" and status.lower() != "completed")
-    return error_text(value.get("error")) or (f"status {status}" if is_open else "")
+    return error_text(value.get("error")) or f"status {status}" * is_open
 
 
 def prompt_of(given: Any) -> Messages:

@@ -115,7 +115,8 @@ def open_recording(path: Path, request: Request) -> Recording:
     format_ = format_ or FORMATS[shape]
     if request.paths:
         read: Reader = lambda record, _: [read_row(record.value, request.mapping)]  # noqa: E731
-        format_ = replace(FORMATS["jsonl"], title=format_.title, arrange=format_.arrange, read=read)
+        rows, own = FORMATS["jsonl"], format_
+        format_ = replace(rows, title=own.title, arrange=own.arrange, is_log=own.is_log, read=read)
     return Recording(name, format_, records)
 
 
@@ -164,8 +165,9 @@ def _page_faults(recordings: Iterable[Recording]) -> Callable[[JsonObject], str]
 
     It holds an error, or pages or records are missing. The same page twice counts once.
     """
-    pages = {repr(one.records): one.records for one in recordings if not one.format.is_log}.values()
-    records = [record for page in pages for record in page]
+    files_ = [one.records for one in recordings if not one.format.is_log]
+    pages = {repr(some) if any(one.is_header for one in some) else id(some): some for some in files_}
+    records = [record for page in pages.values() for record in page]
     headers = [one.value for one in records if one.is_header and isinstance(one.value, dict)]
     known, has_last = len(records) - len(headers), not all(map(_following, headers))
     numbers = {repr(value_at(one, "meta", "page")) for one in headers if value_at(one, "meta", "totalPages")}
