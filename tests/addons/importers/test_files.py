@@ -5,11 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
 
-from safe_gate.addons.importers import files
-from safe_gate.addons.importers.files import Record
 from tests.support.cases import SafeGate, refused
 from tests.support.importing import ASK, REPLY, imported, left_out, said, write
 
@@ -93,37 +89,11 @@ def test_a_header_within_a_table_is_an_error_at_its_line(safe_gate: SafeGate, ag
     assert [case["id"] for case in imported(safe_gate, "in.csv", "--skip-invalid")] == ["a", "b"]
 
 
-json_values = st.recursive(
-    st.none() | st.booleans() | st.integers(-(10**6), 10**6) | st.floats(allow_nan=False) | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(st.lists(json_values, max_size=5), st.sampled_from([None, 1]), json_values)
-@example([12], 1, "]}")
-def test_a_list_is_read_wherever_it_is(items: list[Any], indent: int | None, other: Any) -> None:
-    def read(value: Any, paths: set[tuple[str, ...]]) -> list[Any]:
-        found = list(files.read(json.dumps(value, indent=indent).encode(), "jsonl", paths, lambda _: False))
-        assert all(isinstance(one, Record) for one in found)
-        return [one.value for one in found if isinstance(one, Record) and not one.is_header]
-
-    assert read(items, set()) == (items or [[]])
-    inside = {"x": other, "results": {"before": other, "results": items, "after": other}, "y": other}
-    assert read(inside, {("results", "results")}) == items
-
-
 @pytest.mark.parametrize("name", ["output", "response", "completion"])
 def test_alpaca_asks_by_its_instruction_and_its_input(safe_gate: SafeGate, name: str) -> None:
-    rows = [
-        {"instruction": "What is 2+2?", "input": "", name: "4"},
-        {"instruction": "Translate.", "input": "Guten Tag", name: "Good day"},
-        {"instruction": "", "input": "Say hi.", name: "Hi."},
-    ]
-    write("in.json", *rows, is_list=True)
-    for mapping, asked in (
-        ((), ["What is 2+2?", "Translate.\n\nGuten Tag", "Say hi."]),
-        (("--map", f"user=input,assistant={name}"), ["", "Guten Tag", "Say hi."]),
-    ):
-        assert bool(left_out(safe_gate, "in.json", *mapping)) == bool(mapping)
-        assert [case["user"] for case in imported(safe_gate, "in.json", *mapping)] == asked
+    asked = {("What is 2+2?", ""): "What is 2+2?", ("Do.", "This"): "Do.\n\nThis", ("", "Say hi."): "Say hi."}
+    write("in.jsonl", *({"instruction": task, "input": given, name: REPLY} for task, given in asked))
+    assert [case["user"] for case in imported(safe_gate, "in.jsonl")] == [*asked.values()]
+    mapping = ("--map", f"user=input,assistant={name}")
+    assert [case["user"] for case in imported(safe_gate, "in.jsonl", *mapping)] == [given for _, given in asked]
+    assert left_out(safe_gate, "in.jsonl", *mapping) == ['the field "instruction" (2 records)']
