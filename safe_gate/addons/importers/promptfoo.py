@@ -63,8 +63,9 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | str]:
     if record.shape in ("csv", "tsv"):
         words = "has no column Status after each column of replies, [provider] prompt, as a CSV of promptfoo has"
         raise RefusedRecord(f"{words}; import the JSON of promptfoo, or name both sides with --map")
-    test, response, prompt = (
-        one if isinstance(one := value.get(name), dict) else {} for name in ("testCase", "response", "prompt")
+    test, response, prompt, provider = (
+        one if isinstance(one := value.get(name), dict) else {}
+        for name in ("testCase", "response", "prompt", "provider")
     )
     names = (value.get("promptId"), prompt.get("label", prompt.get("display")), value.get("promptIdx"))
     # Not by the index alone, because it restarts for each provider.
@@ -73,23 +74,23 @@ def read(record: Record, seen: Seen) -> Iterator[Sample | RefusedRecord | str]:
     reply, raw = response.get("output"), prompt.get("raw", value.get("prompt"))
     failed = value.get("failureReason") == _FAILED
     own = value.get("error") if failed or reply is None else None
+    fault = ""
     if error := error_text(response.get("error")) or error_text(own) or "unknown" * failed:
-        raise RefusedRecord(f"is an error: {error}", id_=id_)
-    if not isinstance(raw, str) or raw == _NO_PROMPT:
-        raise RefusedRecord("has no prompt; expected text in prompt.raw", id_=id_)
-    if raw.lstrip().startswith("- role:"):
-        words = "has a chat in YAML in its prompt; write it as JSON, or name both sides with --map"
-        raise RefusedRecord(words, id_=id_)
-    provider = value.get("provider")
-    name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
+        fault = f"is an error: {error}"
+    elif not isinstance(raw, str) or raw == _NO_PROMPT:
+        fault = "has no prompt; expected text in prompt.raw"
+    elif raw.lstrip().startswith("- role:"):
+        fault = "has a chat in YAML in its prompt; write it as JSON, or name both sides with --map"
+    if fault:
+        raise RefusedRecord(fault, id_=id_)
     data = test.get("metadata")
     rest = {key: one for key, one in data.items() if key != "testCaseId"} if isinstance(data, dict) else data
     aside = unused_side_fields(response, "response", ("output", "error"))
     aside += unused_side_fields({**test, "metadata": rest}, "test", ("description", "vars"))
-    inner = parse_embedded_json(raw)
-    body = inner if isinstance(inner, dict) else {}
-    is_body = are_messages(body.get("messages")) or isinstance(body.get("contents"), list)
+    body = parse_embedded_json(raw)
+    is_body = isinstance(body, dict) and (are_messages(body.get("messages")) or isinstance(body.get("contents"), list))
     asked = prompt_of(body) if is_body else read_side(raw, "user")
+    name = provider.get("label") or provider.get("id", value.get("provider"))
     yield _sample(id_, [*aside, *asked], reply, name, _USED)
 
 
@@ -167,9 +168,8 @@ def _cell_samples(
 def _render_prompt(label: str, given: Mapping[str, Any]) -> Messages | None:
     """Return a prompt with its variables filled in; None where the column has only its name, or not all of it."""
     used, is_broken = _VARIABLE.findall(label), _CHAT.match(label) and parse_embedded_json(label) is label
-    if not used or _FILE.match(label) or is_broken or _TEMPLATE.search(_VARIABLE.sub("", label)):
-        return None
-    if not {*used} <= given.keys():
+    has_other = _TEMPLATE.search(_VARIABLE.sub("", label)) or not {*used} <= given.keys()
+    if not used or _FILE.match(label) or is_broken or has_other:
         return None
     return [
         one._replace(text=_VARIABLE.sub(lambda found: str(given[found[1]]), one.text or ""))
