@@ -7,6 +7,7 @@ pipe, gets plain text with tables of 80 columns.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import shutil
 import sys
@@ -15,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple, NoReturn, TextIO
 
 from safe_gate import __version__, commands
@@ -85,10 +87,6 @@ class Command:
 NO_COMMAND = Command(place=0, summary="", exit_codes="")
 
 
-Print = Callable[[str, TextIO], OSError | None]
-"""Prints a line to a stream, and returns the error if the line is lost."""
-
-
 class Call(NamedTuple):
     """A parsed command line: all its arguments by name, and as `flags` the ones that give settings."""
 
@@ -115,10 +113,22 @@ class Call(NamedTuple):
         return reading.Given(self.flags, self.environ, read, self.command)
 
 
-def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: dict[str, Any]) -> int:
-    """Run the command of a command line, and return its exit code. `told` gets the facts that it tells programs."""
+def run(argv: list[str], environ: Mapping[str, str], told: dict[str, Any]) -> int:
+    """Run the command of a command line, and return its exit code. `told` gets the facts that it tells programs.
+
+    `argv` becomes the command line that the action's inputs make of it. No command is a wrong command line.
+    """
     effects, flags = None, None
     try:
+        Path.cwd()
+    except FileNotFoundError:
+        words = "the working folder no longer exists; change to another one"
+        return complain([Problem(Place("safe-gate"), words, code=Code.UNREADABLE_FILE)], effects_of(environ, told))
+    try:
+        if not argv:
+            print_line(help_text(), sys.stdout)
+            return Verdict.ERROR.exit_code
+        argv[:] = with_action_inputs(argv, environ)
         arguments = _parsed(argv)
         if arguments is None:
             return 0
@@ -128,7 +138,7 @@ def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: d
         disk.follow_links(is_on="outside-links" in reading.reporting_options(flags, environ, lambda _: None).allow)
         command = commands.module(name)
         time_of(environ)  # an invalid SOURCE_DATE_EPOCH is an error
-        effects = effects_of(environ, printed, told, is_log=command.COMMAND.judges)
+        effects = effects_of(environ, told, is_log=command.COMMAND.judges)
         return command.main(Call(name, arguments, flags, environ, effects))
     except BaseException as error:
         if is_interrupt(error):
@@ -136,7 +146,7 @@ def run(argv: Sequence[str], environ: Mapping[str, str], printed: Print, told: d
         problems = error.problems if isinstance(error, CannotJudge) else (_internal_problem(error),)
         mode = argv[0] if argv[0] in MODES else "run"
         options = reporting_options({**(flags or {}), "mode": mode}, environ, argv[0])
-        effects = effects or effects_of(environ, printed, told)
+        effects = effects or effects_of(environ, told)
         problems = (*checked.place_at_source(problems, options),)
         if command_of(argv).refuses_aloud and flags is not None:  # otherwise no run with reports did
             return refuse(problems, options, effects)
@@ -184,12 +194,16 @@ def complain(problems: Sequence[Problem], effects: Effects, verb: str = "judge")
     return Verdict.ERROR.exit_code
 
 
-def as_json(argv: Sequence[str], code: int, told: Mapping[str, Any]) -> str:
-    """Return what a command told programs, as one JSON object on a line."""
+def print_told(argv: Sequence[str], code: int, told: Mapping[str, Any]) -> int:
+    """Print what a command told programs, as one JSON object on a line. Return its exit code, or 3 if that is lost."""
     problems = told.get("problems", ())
     shown = {"problems": [_problem(one) for one in first_of(problems)], "problem_count": number(problems)}
     name = next((word for word in argv if word in commands.names()), "")
-    return jsontext.line({"command": name, "exit_code": code, **told, **shown})
+    lost = print_line(jsontext.line({"command": name, "exit_code": code, **told, **shown}), sys.stdout)
+    if lost and not isinstance(lost, BrokenPipeError):
+        print_line(f"standard output: cannot be written: {lost.strerror}", sys.stderr)
+        return code or Verdict.ERROR.exit_code
+    return code
 
 
 def _problem(one: Problem) -> dict[str, Any]:
@@ -197,7 +211,7 @@ def _problem(one: Problem) -> dict[str, Any]:
     return {"code": one.code.value, **place, "message": one.message, "fix": one.fix, "count": one.count}
 
 
-def effects_of(environ: Mapping[str, str], printed: Print, told: dict[str, Any], *, is_log: bool = True) -> Effects:
+def effects_of(environ: Mapping[str, str], told: dict[str, Any], *, is_log: bool = True) -> Effects:
     """Return what a command may do. Its time is the clock's if SOURCE_DATE_EPOCH is invalid.
 
     On a terminal a line has colours and replaces the progress line. A line that is lost, as on a full disk, raises
@@ -210,7 +224,7 @@ def effects_of(environ: Mapping[str, str], printed: Print, told: dict[str, Any],
 
     def say(line: str, stream: TextIO) -> None:
         progress.clear()
-        error = printed(coloured(line) if has_colour(stream, environ) else line, stream)
+        error = print_line(coloured(line) if has_colour(stream, environ) else line, stream)
         if not (error is None or is_log or stream is sys.stderr or isinstance(error, BrokenPipeError)):  # of `| head`
             words = f"cannot be written: {error.strerror}"
             raise CannotJudge.at("standard output", words, Code.UNWRITABLE_FILE) from error
@@ -221,6 +235,21 @@ def effects_of(environ: Mapping[str, str], printed: Print, told: dict[str, Any],
         at = time_of({})
     effects = Effects.of(environ, at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr))
     return effects._replace(tell=lambda name, fact: told.update({name: fact() if callable(fact) else fact}))
+
+
+def print_line(line: str, stream: TextIO) -> OSError | None:
+    """Print a line. Return the error if it is lost, as on a full disk."""
+    return write(partial(print, line, file=stream, flush=True), stream)
+
+
+def write(writes: Callable[[], None], stream: TextIO) -> OSError | None:
+    """Write to a stream. Return the error if something is lost; what comes later is lost without one."""
+    try:
+        writes()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # the command must still return its exit code
+        return error
+    return None
 
 
 # --- the command line, parsed by argparse ------------------------------------------------------------

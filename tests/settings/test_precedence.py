@@ -292,5 +292,5 @@ def test_a_working_folder_that_is_gone_is_named(safe_gate: SafeGate) -> None:
     Path("gone").mkdir()
     os.chdir("gone")
     Path("../gone").rmdir()
-    ran = safe_gate("eval", "--cases", "../c.jsonl")
-    assert (ran.code, ran.err) == (3, "safe-gate: the working folder no longer exists; change to another one\n")
+    for command in ("eval", "run"):
+        refused(safe_gate(command, "--cases", "../c.jsonl"), "safe-gate: the working folder no longer exists; change")
