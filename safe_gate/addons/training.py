@@ -8,9 +8,8 @@ hits yet.
 
 from __future__ import annotations
 
-import heapq
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
@@ -137,31 +136,23 @@ def _clause_bounds(sentence: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def _learn_group(group: str, clauses: Sequence[_Clause], names: Mapping[str, str]) -> Iterator[LearnedPhrase]:
     inside, outside = Counter[str](), Counter[str]()
-    held: dict[str, list[int]] = {}
+    held = defaultdict[str, set[int]](set)
     for number, clause in enumerate(clauses):
         found = _phrases(clause.words, names)
         (inside if clause.is_marked else outside).update(found)
         if clause.is_marked and not clause.is_known:
             for phrase in found:
-                held.setdefault(phrase, []).append(number)
+                held[phrase].add(number)
     worth = {
         one: places
         for one, places in held.items()
         if inside[one] >= _LEAST_MARKED and inside[one] - 0.5 >= _LEAST_PRECISION * (inside[one] + outside[one])
     }
-    covered: set[int] = set()
-    queue = [(-len(places), len(phrase.split()), phrase) for phrase, places in worth.items()]
-    heapq.heapify(queue)
-    while queue:
-        most, length, phrase = heapq.heappop(queue)
-        places = worth[phrase]
-        left = sum(place not in covered for place in places)
-        if left and left < -most:
-            heapq.heappush(queue, (-left, length, phrase))
-        elif left:
-            covered.update(places)
-            marked = inside[phrase]
-            yield LearnedPhrase(group, phrase, marked, marked + outside[phrase])
+    while worth:
+        phrase = min(worth, key=lambda one: (-len(worth[one]), len(one.split()), one))
+        yield LearnedPhrase(group, phrase, inside[phrase], inside[phrase] + outside[phrase])
+        covered = worth[phrase]
+        worth = {one: left for one, places in worth.items() if (left := places - covered)}
 
 
 def _phrases(words: Sequence[str], names: Mapping[str, str]) -> set[str]:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.commands import Module
 from safe_gate.commands._command import OUT, VERBOSE, Call, Command
@@ -20,36 +19,23 @@ from safe_gate.render.view import section_alone
 from safe_gate.scoring import measure, sides
 from safe_gate.settings import Settings
 
-Ending = Callable[[Any, Mapping[str, Any]], tuple[int, str]]
-"""Returns a command's exit code and the last line that it prints, "" for none, for a part and its settings."""
 
-Show = Callable[[Call, Any, Section, Settings], None]
-"""Prints and writes a part, with what readers see of it."""
+class Scored(NamedTuple):
+    """The cases of one evaluator: its part of a report, what readers see of it, and the settings."""
 
-
-def show(call: Call, part: Any, section: Section, options: Settings) -> None:
-    """Print the scorecard, and write the part to the file of `--out`."""
-    file, out = call.arguments["out"], call.effects.out
-    if file:
-        disk.write(Path(file), jsontext.pieces(part_json(part, streamed)))
-    if not options.quiet:
-        out(console.scorecard(section, everything=call.arguments["verbose"]))
-        if file:
-            out(f"Report: {console.path_text(file)}")
+    part: Any
+    section: Section
+    options: Settings
 
 
-def score(
-    call: Call, evaluator: Evaluator, cases: tuple[str, str], ending: Ending, shown: Show = show, file: str = "--out"
-) -> int:
-    """Score the cases that the settings name, and show them.
+def score(call: Call, evaluator: Evaluator, flag: str, cases: str, file: str = "--out") -> Scored:
+    """Score the cases that the settings name.
 
-    `cases` are the flag that names them and words for its value. `file` is the flag of the file for the part. Returns
-    the exit code of `ending`. Raises CannotJudge.
+    `flag` names them, `cases` are words for its value. `file` is the flag of the file for the part. Raises CannotJudge.
     """
     options, effects, setting = call.options(), call.effects, evaluator.input.setting
-    path = call.arguments[file.removeprefix("--")]
     if not options.value(setting):
-        raise CannotJudge(sides.missing_setting_problem(*cases))
+        raise CannotJudge(sides.missing_setting_problem(flag, cases))
     side = sides.take_snapshot(options)
     measured = measure.measure_part(evaluator, side, effects.generated_at)
     sides.report_skipped(measured.skipped, setting.replace("_", "-"), effects.err)
@@ -57,14 +43,21 @@ def score(
     problems = (*measured.problems, *unknown)
     if measured.part is None or problems:
         raise CannotJudge(*problems)
-    if path:
+    if path := call.arguments[file.removeprefix("--")]:
         refuse_to_overwrite(file, path, input_paths(options))
     section = section_alone(evaluator.name, measured.part, sides.scoring_settings(options), len(measured.left_out))
-    shown(call, measured.part, section, options)
-    exit_code, line = ending(measured.part, dict(options.group(evaluator.name)))
-    if line:
-        effects.out(line)
-    return exit_code
+    return Scored(measured.part, section, options)
+
+
+def show(call: Call, scored: Scored) -> None:
+    """Print the scorecard, and write the part to the file of `--out`."""
+    file, out = call.arguments["out"], call.effects.out
+    if file:
+        disk.write(Path(file), jsontext.pieces(part_json(scored.part, streamed)))
+    if not scored.options.quiet:
+        out(console.scorecard(scored.section, everything=call.arguments["verbose"]))
+        if file:
+            out(f"Report: {console.path_text(file)}")
 
 
 def of_installed(evaluator: Evaluator) -> Module:
@@ -75,9 +68,10 @@ def of_installed(evaluator: Evaluator) -> Module:
         exit_codes="0 all pass, 1 a case fails, 3 error",
         arguments={"--out": OUT, "--verbose": VERBOSE},
     )
-    cases = f"--{evaluator.input.setting.replace('_', '-')}", f"a file of {evaluator.input.plural}"
+    flag = f"--{evaluator.input.setting.replace('_', '-')}"
 
-    def ending(part: Any, _settings: Mapping[str, Any]) -> tuple[int, str]:
-        return int(any(evaluator.gate.failures(part))), ""
+    def main(call: Call) -> int:
+        show(call, scored := score(call, evaluator, flag, f"a file of {evaluator.input.plural}"))
+        return int(any(evaluator.gate.failures(scored.part)))
 
-    return Module(command, lambda call: score(call, evaluator, cases, ending))
+    return Module(command, main)
