@@ -158,30 +158,17 @@ def _output(**arguments: Any) -> Any:
         (_reply, {"checks": ["topic_pivt"]}, '(did you mean "topic_pivot"?); expected'),
         (_reply, {"profile": "specs"}, "profile: is 'specs'; expected 'standard' or 'spec'"),
         (_reply, {"must_contain": "word"}, "must_contain: is 'word'; expected a list"),
-        (_reply, {"must_contain": [1]}, "must_contain[0]: is 1; expected text"),
-        (_reply, {"must_contain": [{}]}, "must_contain[0]: is {}; expected a text"),
         (_reply, {"must_contain": [{"regx": "a"}]}, "must_contain[0]: is {'regx': 'a'}; expected"),
         (_reply, {"must_not_contain": [" "]}, "must_not_contain[0]: is ' '; expected a text"),
         (_reply, {"must_contain": [{"regex": "("}]}, "must_contain[0]: is not an RE2"),
         (_reply, {"checks": ["wording"]}, "checks: wording needs must_contain or must_not_"),
         (_reply, {"packs": 3}, "packs: is 3; expected text"),
-        (_reply, {"packs": [3]}, "packs: is [3]; expected text"),
         (_reply, {"packs": ["no.json"]}, "no.json: matches no file"),
         (_reply, {"packs": [{"pack": "a"}]}, "packs[0]:1: "),
         (_output, {"strict_ah": "no"}, "strict_ah: is 'no'; expected True or False"),
-        (_output, {"thresholds": {"CR": 1}}, "thresholds.CR: is 1; expected a mapping"),
-        (_output, {"weights": 3}, "weights: is 3; expected a mapping"),
         (_output, {"signals": "fever"}, "signals: is 'fever'; expected a list"),
-        (_output, {"signals": [1]}, "signals[0]: is 1; expected text"),
         (_output, {"must_find_signals": [""]}, "must_find_signals[0]: is ''; expected a text to look for"),
-        (
-            _output,
-            {"must_contain_phrases": ["a", " \ufeff"]},
-            "must_contain_phrases[1]: is ' \\ufeff'; expected a text",
-        ),
         (_output, {"forbidden_terms": [""], "match": "clinical"}, "forbidden_terms[0]: is ''; expected"),
-        (_output, {"match": "exact"}, "match: is 'exact'; expected 'literal', "),
-        (_output, {"thresholds": {"CX": {}}}, "thresholds.CX: is {}; expected no such entry"),
         (_output, {"thresholds": {"CR": {"pass": 2}}}, "thresholds.CR.pass: is 2.0; expected less than or equal to 1"),
         (
             _output,
@@ -189,7 +176,6 @@ def _output(**arguments: Any) -> Any:
             "thresholds.CR.pass: is 0.1, below 0.5 (thresholds.CR.review)",
         ),
         (_output, {"weights": {"CR": float("nan")}}, "weights.CR: is nan; expected a finite number"),
-        (_output, {"weights": {"CR": True}}, "weights.CR: is True; expected a number"),
         (_output, {"weights": {"CR": 0, "AH": 0, "AC": 0}}, "weights.CR: are all zero"),
     ],
 )
@@ -198,11 +184,6 @@ def test_wrong_arguments_are_refused_in_a_sentence(
 ) -> None:
     with pytest.raises(ValueError, match=re.escape(words)):
         call(**arguments)
-
-
-def test_a_reply_that_is_none_is_refused_by_the_name_of_its_argument() -> None:
-    with pytest.raises(ValueError, match=r"^assistant: is None; expected text$"):
-        score_reply("x", None)  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -258,18 +239,13 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
         ({"synthesis_case": "c.jsonl"}, 'run(): synthesis_case: is not a setting (did you mean "synthesis_cases"?)'),
         ({"report_formats": "json"}, "run(): report_formats: applies to commands only; leave it out"),
         ({"tags": {"a": {"min-pass-rat": 1}}}, "run(): tags.a.min-pass-rat: is not a known field (did you mean"),
-        ({"synthesis_cases": "nowhere.jsonl"}, "nowhere.jsonl: "),
         ({"synthesis_cases": "c.jsonl", "min_pass_rate": 2}, "run(): min_pass_rate: is 2; expected a number from 0 to 1"),
         ({"thresholds": {"CR": {"pass": 0.2}}}, "CR.pass: is 0.2, below 0.5 (the default of thresholds.CR.review); expected"),
         ({"synthesis_cases": "broken.jsonl"}, "broken.jsonl:1: a: checks: is an empty list"),
         ({"config": "nowhere.json"}, "nowhere.json: cannot be read"),
-        ({"config": 5}, "run(): config: is 5; expected text"),
         ({"synthesis_cases": 5}, "run(): synthesis_cases: is 5; expected text, or a list of texts"),
         ({"max_no_reply": [1]}, 'run(): max_no_reply: is "1"; expected a whole number from 0, or off'),
         ({"min_label_accuracy": {"topic_pivot": True}}, "run(): min_label_accuracy.topic_pivot: is true; expected a number from 0 to 1"),
-        ({"min_pass_rate": True}, "run(): min_pass_rate: is true; expected a number from 0 to 1"),
-        ({"max_unexpected_failures": False}, "run(): max_unexpected_failures: is false; expected a whole number"),
-        ({"jobs": True}, 'run(): jobs: is "True"; expected a whole number from 1 to 999'),
         ({"strict_ah": 1}, "run(): strict_ah: is 1; expected true or false"),
         ({"github_token": 5}, "run(): github_token: is a number; expected text"),
     ],

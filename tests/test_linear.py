@@ -20,7 +20,6 @@ from safe_gate.addons.importers import files
 from safe_gate.core.jsontext import JsonError
 from safe_gate.core.text import normalise
 from safe_gate.core.text.mapped_text import similarity
-from safe_gate.core.text.rendered import shown
 from safe_gate.evaluators.synthesis.case import Case
 from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.checks.turn import Turn
@@ -143,11 +142,6 @@ def test_words_are_looked_for_in_a_text_with_markup_in_linear_time(unit: str) ->
     )
 
 
-def test_the_name_of_a_tag_without_an_end_is_read_once() -> None:
-    # From 2,000 letters on, reading it several times costs much, but grows no faster than the text.
-    assert is_linear(lambda text: shown(f"<{text}"), "a", size=500)
-
-
 OURS = [
     (pack, rules)
     for pack in packs.shipped()
@@ -211,11 +205,6 @@ def score(text: str) -> object:
 @pytest.mark.parametrize("unit", some(REPLIES), ids=ascii)
 def test_a_case_is_scored_in_linear_time(unit: str) -> None:
     assert is_linear(score, unit, size=SIZE)
-
-
-def test_a_text_of_sentences_that_all_differ_is_scored_in_linear_time() -> None:
-    sentences = "".join(f"You will be fine {k}, and I know you feel {k}. " for k in range(3_000))
-    assert is_linear(lambda text: score(sentences[: len(text)]), "a", size=SIZE)
 
 
 def test_denials_of_what_a_message_reports_are_found_in_linear_time() -> None:

@@ -86,30 +86,6 @@ def test_every_job_runs_the_gate_and_hands_on_its_reports(safe_gate: SafeGate, s
     assert shell(script, **variables).returncode == 3, "its exit code is the job's"
 
 
-def test_the_shell_script_says_which_failure_it_was(safe_gate: SafeGate, shell: Shell) -> None:
-    safe_gate("init")
-    script = scripts()["Shell"][0]
-    ran = shell(script, SAFE_GATE_MIN_LABEL_ACCURACY="1")
-    assert (ran.returncode, "The gate failed: reports/safe-gate.md" in ran.stdout) == (1, True)
-    ran = shell(script, SAFE_GATE_MIN_PASS_RAT="1")
-    assert (ran.returncode, "The gate could not judge" in ran.stdout) == (3, True)
-
-
-@pytest.mark.soak
-def test_a_job_may_name_a_branch(safe_gate: SafeGate, shell: Shell) -> None:
-    safe_gate("init")
-    git("init", "--quiet", "-b", "main")
-    commit()
-    git("remote", "add", "origin", str(Path.cwd()))
-    (script,) = blocks("Compare with a branch", "sh")
-    assert shell(script).returncode == 0
-    replies = Path("evals/replies.jsonl")
-    _, _, rest = replies.read_text("utf-8").partition("\n")
-    replies.write_text(rest, "utf-8")
-    ran = shell(script)
-    assert (ran.returncode, "no-removed-cases" in ran.stdout) == (1, True)
-
-
 def test_a_branch_behind_main_is_compared_with_where_it_left_main(safe_gate: SafeGate, shell: Shell) -> None:
     safe_gate("init")
     git("init", "--quiet", "-b", "main")

@@ -5,13 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from safe_gate.inputs.checked import load_schema
 from tests.support.cases import Patch, SafeGate, refused, safe_case, turn, write_batch, write_cases, write_json
-from tests.support.examples import examples
-from tests.support.hostile import commands_in
 from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
 
 BASELINE = Path("evals/baseline.json")
@@ -199,20 +195,6 @@ def test_waivers_there_are_kept(safe_gate: SafeGate) -> None:
     assert waived() == ["a\x1b/CR", "t/agency_language", "t/topic_pivot", "t/unverifiable_reassurance"]
 
 
-def test_what_fails_by_the_thresholds_of_its_archetype_is_waived(safe_gate: SafeGate) -> None:
-    expectations = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": list("abcdef")}}
-    output = {"signals": ["abcde"], "summary": "She went home.", "followup_questions": []}
-    case = safe_case("s", archetype="Auditor", expectations=expectations, output=output)
-    thresholds = {"CR": {"pass": 1.0}, "AC": {"pass": 0.5, "review": 0.1}}
-    write_json("safe.config.json", {"archetypes": {"Auditor": {"thresholds": thresholds}}})
-    run(safe_gate, [turn("t")], [case])
-    assert read()["verdict"] == "fail"
-    assert safe_gate("bless", "--waivers", *SIGNED).code == 0
-    assert waived() == ["s/CR"]
-    run(safe_gate, [turn("t")], [case])
-    assert read()["verdict"] == "pass"
-
-
 @pytest.mark.usefixtures("failed")
 def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gate: SafeGate) -> None:
     for left_out in (0, 2, 4):
@@ -268,22 +250,3 @@ def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate) ->
     for file in (REPORT, "c.jsonl"):
         refused(safe_gate("bless", "--waivers", file, *SIGNED), f"{file}:")
     assert read()["verdict"] == "fail"
-
-
-@pytest.mark.thorough
-def test_whatever_ids_are_each_is_waived_once_and_shown_without_acting(safe_gate: SafeGate) -> None:
-    ids = st.lists(st.text(min_size=1, max_size=20).filter(str.strip), min_size=1, max_size=4, unique=True)
-
-    @given(ids)
-    @examples(few=4, many=15)
-    def check(names: list[str]) -> None:
-        WAIVERS.unlink(missing_ok=True)
-        run(safe_gate, [turn(name, assistant=BAD, checks=["agency_language"]) for name in names])
-        ran = safe_gate("bless", "--waivers", *SIGNED)
-        assert ran.code == 0
-        assert waived() == [f"{name}/agency_language" for name in sorted(names)]
-        assert commands_in(ran.out) == []
-        assert len(ran.out.splitlines()) == 4 + len(names) + 2
-        assert safe_gate("bless", "--waivers").out.startswith("0 waivers to add")
-
-    check()

@@ -14,7 +14,6 @@ from safe_gate.commands.history import read
 from tests.support.browser import Browser, chromium
 from tests.support.cases import (
     BAD,
-    GOOD,
     REPOSITORY,
     SILENT,
     Patch,
@@ -82,16 +81,6 @@ def test_the_history_is_this(runs: Callable[[], Ran], monkeypatch: Patch) -> Non
     assert "50.0% (1 of 2)" in ran.out
 
 
-def test_a_column_of_commits_is_there_if_one_is_known(safe_gate: SafeGate, monkeypatch: Patch) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    for sha, titles in ("", "| Run | When | Verdict |"), ("0123456789" * 4, "| Run | When | Commit | Verdict |"):
-        monkeypatch.setenv("GITHUB_SHA", sha)
-        safe_gate("run", "--cases", "c.jsonl", "--report-dir", f"runs/{sha}")
-        assert safe_gate("history", "runs/**/safe-gate.json", "--report-dir", "out").code == 0
-        assert titles in TEXT.read_text("utf-8")
-    assert "| 0123456 |" in TEXT.read_text("utf-8").replace("<code>", "").replace("</code>", "")
-
-
 def test_charts_show_rates_and_mark_changes_of_rules_as_the_text_does(runs: Callable[[], Ran]) -> None:
     runs()
     moments, copies = read(["runs/*/safe-gate.json"])
@@ -114,26 +103,6 @@ def test_charts_show_rates_and_mark_changes_of_rules_as_the_text_does(runs: Call
     assert [one[0].text for one in dots] == rates
     heights = [float(str(one.get("cy"))) for one in dots]
     assert heights[0] == heights[1] < heights[2] == heights[3]
-
-
-def test_the_limit_on_all_labels_is_drawn_at_their_rate(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), turn("a", expected={"agency_language": True, "topic_pivot": False}))
-    safe_gate("run", "--cases", "c.jsonl", "--min-label-accuracy", "0.4", "--report-dir", "runs")
-    out = safe_gate("history", "runs/safe-gate.json", "--report-dir", "out").out
-    assert "50.0% (1 of 2)" in out
-    chart = drawn()["Agreement with human labels"]
-    assert [one[0].text for one in chart.iter("line") if one.get("class") == "limit"] == ["at least 40%"]
-    assert [one[0].text for one in chart.iter("circle") if one.get("class") == "s0"] == ["all labels: 50.0%"]
-
-
-def test_a_band_has_the_whole_interval_also_of_a_run_alone(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *(turn(f"{place}", assistant=BAD if place < 11 else GOOD) for place in range(30)))
-    assert safe_gate("run", "--cases", "c.jsonl", "--report-dir", "runs").code == 1
-    safe_gate("history", "runs/safe-gate.json", "--report-dir", "out")
-    (band,) = drawn()["As expected"].iter("polygon")
-    across, down = zip(*([*map(float, point.split(","))] for point in str(band.get("points")).split()), strict=True)
-    assert max(across) - min(across) > 4
-    assert (min(down), max(down)) == (54.8, 103.7), "78 % and 46 % of an axis from 0 %"
 
 
 def test_waivers_that_let_a_run_pass_are_counted(safe_gate: SafeGate) -> None:

@@ -277,18 +277,6 @@ def test_the_script_locks_what_it_recorded_and_nothing_else(safe_gate: SafeGate)
     assert list(read_json("safe-gate.lock.json")["recordings"]) == ["evals/replies.jsonl"]
 
 
-def test_the_script_writes_nothing_under_a_config_that_cannot_be_read(safe_gate: SafeGate) -> None:
-    safe_gate("init")
-    Path("evals/replies.jsonl").unlink()
-    Path("safe-gate.config.json").write_text('{"turns": "all",}', "utf-8")
-    fill_in(pipeline="return dict(signals=[], summary='', followup_questions=[])")
-    before = tree()
-    done = record()
-    assert (done.returncode, tree()) == (1, before)
-    assert done.stderr.startswith("the config file: JSONDecodeError: ")
-    assert done.stderr.endswith("; nothing is written\n")
-
-
 @pytest.mark.parametrize(
     ("config", "turns", "kept"),
     [
@@ -316,37 +304,40 @@ def test_the_script_records_the_replies_that_are_judged(
 
 
 OUTPUT = "expected signals, summary and followup_questions"
-UNANSWERED = {
-    "raise OSError('no route')": "replies.jsonl:1: OSError: no route",
-    "return None": "replies.jsonl:1: TypeError: reply returned NoneType; expected text",
-    "return 'text'": f"clinical_batch_1.json: clinical-001: TypeError: pipeline returned something else; {OUTPUT}",
-}
+FILLED = {"pipeline": "return dict(signals=[], summary='', followup_questions=[])"}
+# What the functions do, the text of the config file if it is another one, and what is said.
+UNANSWERED: list[tuple[dict[str, str], str, str]] = [
+    ({}, "", "record.py: fill in the function reply first"),
+    ({"reply": "raise OSError('no route')"}, "", "replies.jsonl:1: OSError: no route"),
+    ({"reply": "return None"}, "", "replies.jsonl:1: TypeError: reply returned NoneType; expected text"),
+    ({"reply": "return 'Hi ' + chr(0xD83D)", **FILLED}, "", "replies.jsonl:1: UnicodeEncodeError: "),
+    (
+        {"reply": "return 'x'", "pipeline": "return 'text'"},
+        "",
+        f"clinical_batch_1.json: clinical-001: TypeError: pipeline returned something else; {OUTPUT}",
+    ),
+    (
+        {"reply": "return 'x'", "pipeline": "raise KeyError('x')"},
+        "payload",
+        "clinical_batch_1.json: clinical-001: ValueError: the case has no patient_payload, which the pipeline gets; add",
+    ),
+    ({"reply": "return 'x'", **FILLED}, '{"turns": "all",}', "the config file: JSONDecodeError: "),
+]
 
 
-@pytest.mark.parametrize("body", UNANSWERED)
-def test_the_script_writes_nothing_unless_every_case_is_answered(safe_gate: SafeGate, body: str) -> None:
+@pytest.mark.parametrize(("bodies", "wrong", "said"), UNANSWERED)
+def test_the_script_writes_nothing_unless_every_case_is_answered(
+    safe_gate: SafeGate, bodies: dict[str, str], wrong: str, said: str
+) -> None:
     safe_gate("init")
-    fill_in(reply=body, pipeline=body)
-    before = tree()
-    done = record()
-    assert (done.returncode, done.stderr, tree()) == (1, f"{UNANSWERED[body]}; nothing is written\n", before)
-
-
-def test_the_script_writes_nothing_if_a_reply_is_no_text(safe_gate: SafeGate) -> None:
-    safe_gate("init")
-    Path("evals/clinical_batch_1.json").unlink()
-    fill_in(reply="return 'Hi ' + chr(0xD83D)")
-    before = tree()
-    done = record()
-    assert (done.returncode, done.stderr.endswith("surrogates not allowed; nothing is written\n")) == (1, True)
-    assert (done.stderr.split(" ")[0], tree()) == ("replies.jsonl:1:", before)
-
-
-def test_the_script_names_what_is_missing(safe_gate: SafeGate) -> None:
-    safe_gate("init")
-    assert record().stderr == "record.py: fill in the function reply first; nothing is written\n"
-    Path("evals/replies.jsonl").unlink()
+    fill_in(**bodies)
     batch = Path("evals/clinical_batch_1.json")
-    batch.write_text(batch.read_text("utf-8").replace("patient_payload", "x_payload"), "utf-8")
-    said = "ValueError: the case has no patient_payload, which the pipeline gets; add it"
-    assert record().stderr == f"clinical_batch_1.json: clinical-001: {said}; nothing is written\n"
+    if wrong == "payload":
+        batch.write_text(batch.read_text("utf-8").replace("patient_payload", "x_payload"), "utf-8")
+    elif wrong:
+        Path("safe-gate.config.json").write_text(wrong, "utf-8")
+    before = tree()
+    done = record()
+    assert (done.returncode, tree()) == (1, before)
+    assert done.stderr.startswith(said)
+    assert done.stderr.endswith("; nothing is written\n")

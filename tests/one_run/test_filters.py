@@ -6,10 +6,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from safe_gate.core.case import selects
 from safe_gate.gate.weakening import Terms, weakenings
 from tests.support.cases import GOOD, Patch, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here
@@ -198,15 +195,6 @@ def test_a_change_that_adds_a_filter_makes_the_gate_weaker(safe_gate: SafeGate) 
     assert "<code>tag</code> | looser | off | <code>&#33;slow, grief</code>" in scorecard()
 
 
-def test_a_filtered_report_that_becomes_the_baseline_says_so(safe_gate: SafeGate) -> None:
-    assert safe_gate(*RUN, "--tag", "grief").code == 0
-    ran = safe_gate("bless", "--baseline", "base.json")
-    assert 'Filtered: only cases with "grief"; 1 Synthesis case is left out.' in ran.out
-    assert safe_gate(*RUN, "--tag", "!work", "!slow").code == 0
-    ran = safe_gate("bless", "--baseline", "base.json")
-    assert (ran.code, "1 removed" in ran.out) == (1, True)
-
-
 @pytest.mark.parametrize(
     ("before", "after", "said"),
     [
@@ -249,15 +237,3 @@ def test_a_filter_that_leaves_out_more_is_weaker(before: str, after: str) -> Non
     base, head = (Terms(DEFAULTS | {"tag": one.split()}, {}, {}) for one in (before, after))
     for pair, expected in (((base, head), True), ((head, base), (before, after) in OTHERS)):
         assert [(one.id, one.field, one.what) for one in weakenings(*pair)] == [("tag", "", "looser")] * expected
-
-
-TAGS = st.lists(st.sampled_from("abc"), unique=True)
-
-
-@given(TAGS, TAGS, TAGS)
-def test_a_case_is_in_a_filter_or_its_opposite(groups: list[str], tags: list[str], more: list[str]) -> None:
-    opposite, out = [f"!{tag}" for tag in tags], [f"!{tag}" for tag in more]
-    if tags:
-        assert selects(tags, groups) != selects(opposite, groups)
-    assert selects([*tags, *out], groups) == (selects(tags, groups) and selects(out, groups))
-    assert selects([], groups)

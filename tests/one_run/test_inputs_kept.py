@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.cases import BAD, SILENT, SafeGate, refused, report, safe_case, turn, write_batch, write_cases
-from tests.support.github import InActions
 
 OWN = "out/safe-gate.json"
 
@@ -43,15 +42,6 @@ def test_what_a_run_reads_stays_as_it_is(safe_gate: SafeGate, what: str, link: s
     refused(safe_gate("run", *([] if what == "cases" else ["--cases", "c.jsonl"]), *flags, "--report-dir", "out"))
     assert Path(OWN).read_bytes() == before
     assert list(Path("out").glob(".*")) == []
-
-
-def test_a_refused_run_leaves_an_input_by_the_name_of_the_hand_over(safe_gate: SafeGate, in_actions: InActions) -> None:
-    in_actions()
-    Path("reports").mkdir()
-    path = write_cases(Path("reports/safe-gate.comment.json"), turn("a"))
-    before = path.read_bytes()
-    refused(safe_gate("run", "--config", "nowhere.json", "--synthesis-cases", str(path)))
-    assert path.read_bytes() == before
 
 
 def test_cases_by_the_name_of_a_report_are_read_and_not_replaced(safe_gate: SafeGate) -> None:

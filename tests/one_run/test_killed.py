@@ -1,7 +1,6 @@
 """What a run that is killed leaves behind: no old pass that could be taken for its result."""
 
 import os
-import re
 import shutil
 from multiprocessing import get_context
 from pathlib import Path
@@ -115,21 +114,3 @@ def test_all_problems_come_before_scoring(safe_gate: SafeGate, passed: tuple[str
     with Path("c.jsonl").open("a", encoding="utf-8") as file:
         file.write("{}\n")
     refused(safe_gate(*passed, "--baseline", "gone.json"), "gone.json: does not exist", "c.jsonl:2: ")
-
-
-def test_a_draft_has_a_name_that_says_whose_it_is(
-    safe_gate: SafeGate, passed: tuple[str, ...], monkeypatch: Patch
-) -> None:
-    seen: set[str] = set()
-    replace = Path.replace
-
-    def watched(self: Path, target: Path) -> Path:
-        seen.update(path.name for path in Path("reports").iterdir())
-        return replace(self, target)
-
-    monkeypatch.setattr(Path, "replace", watched)
-    assert safe_gate(*passed).code == 0
-    written = {path.name for path in Path("reports").iterdir()}
-    assert written == {"safe-gate.json", "safe-gate.md"}
-    drafts = seen - written
-    assert drafts == {name for name in drafts if re.fullmatch(r"\.safe-gate-.*\.tmp", name)} != set()

@@ -1,7 +1,6 @@
 """Where a run says that its files and cases are."""
 
 import html
-import re
 from pathlib import Path
 
 import pytest
@@ -53,53 +52,43 @@ def test_an_annotation_of_a_case_has_its_place_and_its_evidence(safe_gate: SafeG
 
 
 @pytest.mark.parametrize(
-    ("marked", "workspace", "place"),
+    ("repository", "workspace", "folder", "path", "place"),
     [
-        (True, "", "my evals/c.jsonl"),
-        (False, "checkout", "my evals/c.jsonl"),
-        (False, "/nowhere", "c.jsonl"),  # outside of a repository
+        ("file", "", "my evals", "c.jsonl", "my evals/c.jsonl"),
+        ("", "checkout", "my evals", "c.jsonl", "my evals/c.jsonl"),
+        ("", "/nowhere", "my evals", "c.jsonl", "c.jsonl"),  # outside of a repository
+        ("folder", "", "my evals/chat", "../c.jsonl", "my evals/c.jsonl"),
+        ("folder", "", "my evals/chat", "../../c.jsonl", "c.jsonl"),
+        ("folder", "", "my evals/chat", "../../../c.jsonl", ""),
     ],
 )
-def test_a_step_in_a_folder_of_the_repository_names_files_from_its_root(
-    safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path, marked: bool, workspace: str, place: str
+def test_a_case_has_its_place_from_the_root_of_the_repository_if_that_holds_it(
+    safe_gate: SafeGate,
+    monkeypatch: Patch,
+    tmp_path: Path,
+    repository: str,
+    workspace: str,
+    folder: str,
+    path: str,
+    place: str,
 ) -> None:
-    folder = tmp_path / "checkout" / "my evals"
-    folder.mkdir(parents=True)
-    if marked:
-        (tmp_path / "checkout" / ".git").write_text("gitdir: elsewhere", "utf-8")
+    here, git = tmp_path / "checkout" / folder, tmp_path / "checkout" / ".git"
+    here.mkdir(parents=True)
+    if repository:
+        git.mkdir() if repository == "folder" else git.write_text("gitdir: elsewhere", "utf-8")
     for name, value in {"WORKSPACE": str(tmp_path / workspace), "REPOSITORY": "org/repo", "SHA": "abc123"}.items():
         monkeypatch.setenv(f"GITHUB_{name}", value)
-    monkeypatch.chdir(folder)
-    write_cases(folder / "c.jsonl", turn("t", assistant=BAD))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
-    assert f",file={place},line=1::" in ran.out
-    address = f"https://github.com/org/repo/blob/abc123/{place.replace(' ', '%20')}#L1"
-    assert address in Path("summary").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("path", "inside"), [("../c.jsonl", "my evals/c.jsonl"), ("../../c.jsonl", "c.jsonl"), ("../../../c.jsonl", "")]
-)
-def test_a_case_above_the_working_folder_has_its_place_if_the_repository_holds_it(
-    safe_gate: SafeGate, monkeypatch: Patch, tmp_path: Path, path: str, inside: str
-) -> None:
-    folder = tmp_path / "checkout" / "my evals" / "chat"
-    folder.mkdir(parents=True)
-    (tmp_path / "checkout" / ".git").mkdir()
-    for name, value in {"REPOSITORY": "org/repo", "SHA": "abc123"}.items():
-        monkeypatch.setenv(f"GITHUB_{name}", value)
-    monkeypatch.chdir(folder)
-    write_cases(folder / path, turn("t", assistant=BAD))
-    ran = safe_gate("run", "--synthesis-cases", path)
-    summary = Path("summary").read_text("utf-8")
-    if inside:
-        assert f",file={inside},line=1::" in ran.out
-        assert f"https://github.com/org/repo/blob/abc123/{inside.replace(' ', '%20')}#L1)" in summary
+    monkeypatch.chdir(here)
+    write_cases(here / path, turn("t", assistant=BAD))
+    out, summary = safe_gate("run", "--synthesis-cases", path).out, Path("summary").read_text("utf-8")
+    if place:
+        assert f",file={place},line=1::" in out
+        assert f"https://github.com/org/repo/blob/abc123/{place.replace(' ', '%20')}#L1)" in summary
     else:
-        assert re.search(r"^::error title=SAFE Gate%3A t::\.\./\.\./\.\./c\.jsonl:1: fails", ran.out, re.MULTILINE)
+        assert f"::error title=SAFE Gate%3A t::{path}:1: fails" in out
         assert "/blob/" not in summary
         shown = html.unescape(summary.replace("<wbr>", ""))
-        assert "| <code>t</code><br><code>../../../c.jsonl:1</code> |" in shown
+        assert f"| <code>t</code><br><code>{path}:1</code> |" in shown
 
 
 def test_problems_are_annotated_on_the_data_ten_at_most(safe_gate: SafeGate) -> None:

@@ -99,18 +99,6 @@ def test_a_path_that_leads_nowhere_is_named_with_its_place_in_the_config(safe_ga
     refused(safe_gate("eval", "--cases", "b.jsonl"), "b.jsonl: matches no file", of_run[2])
 
 
-def test_a_config_in_a_parent_folder(safe_gate: SafeGate, monkeypatch: Patch) -> None:
-    cases("evals/a.jsonl", "a")
-    cases("b.jsonl", "b")
-    configure("gate.json", synthesis_cases=["evals/a.jsonl", "b.jsonl"])
-    top = Path.cwd()
-    monkeypatch.chdir("evals")
-    for config in ("../gate.json", str(top / "gate.json"), "../evals/../gate.json"):
-        ran = safe_gate("run", "--config", config)
-        assert (ran.code, ran.err) == (0, "")
-        assert {Path(path).name for path in files(report())} == {"a.jsonl", "b.jsonl"}
-
-
 def test_a_baseline_is_a_path_or_a_ref(safe_gate: SafeGate) -> None:
     cases("evals/a.jsonl", "a", "b")
     configure(synthesis_cases=["a.jsonl"], baseline="main", on_weakened="fail")

@@ -90,20 +90,16 @@ def test_training_on_cases_without_marks_says_what_is_missing(safe_gate: SafeGat
     assert "2 cases, 1 distinct reply: a copy counts once" in ran.out
 
 
-def test_what_is_in_the_place_of_learned_rows_is_kept(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.jsonl"), *marked())
-    LEARNED.parent.mkdir()
-    LEARNED.write_text("{}", "utf-8")
-    ran = safe_gate(*TRAIN, "--out", "own")
-    assert (ran.code, "exists and is not a learned pack" in ran.err, LEARNED.read_text("utf-8")) == (3, True, "{}")
-
-
 def test_a_pack_of_rules_that_are_no_longer_learned_is_named(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *marked())
     assert "Not learned this time" not in safe_gate(*TRAIN, "--out", "own").out
     write_cases(Path("c.jsonl"), turn("a", expected={CHECK: False}))
     Path("own/team-learned-mine.json").write_text("{}", "utf-8")  # no training wrote it
     out = safe_gate(*TRAIN, "--out", "own").out
+    write_cases(Path("c.jsonl"), *marked())
+    LEARNED.write_text("{}", "utf-8")
+    refused(safe_gate(*TRAIN, "--out", "own"), "exists and is not a learned pack")
+    assert LEARNED.read_text("utf-8") == "{}"
     assert out.count("Not learned this time") == out.count(f"Not learned this time: {LEARNED}; delete it") == 1
 
 
@@ -139,16 +135,6 @@ def test_a_reply_teaches_nothing_about_its_copies_in_conversations(safe_gate: Sa
     out = safe_gate(*TRAIN).out
     (gained,) = (line for line in out.splitlines() if CHECK in line)
     assert "│ +0.0 │     0 │      0 │" in gained
-
-
-def test_copies_are_left_out_together() -> None:
-    replies = ((f"{n}", f"Reply {n // 2}") for n in range(48))
-    cases = [Case(id_, id_, reply, (CHECK,), {CHECK: True}, (), Place("c")) for id_, reply in replies]
-    found = split_cases(cases)
-    assert len(found) == 5
-    assert sorted(one.id for part in found for one in part) == sorted(one.id for one in cases)
-    texts = [{one.assistant for one in part} for part in found]
-    assert all(a.isdisjoint(b) for number, a in enumerate(texts) for b in texts[:number])
 
 
 def test_a_row_covers_what_the_rows_before_it_leave() -> None:
