@@ -74,6 +74,8 @@ class Config(NamedTuple):
         return Origin(CONFIG_FILE, Place(self.path, self.line_of(key)), ".".join(key))
 
 
+_NO_CONFIG = Config(CONFIG_FILES[0], {})
+
 ConfigReader = Callable[[str], Config | None]
 """Returns the valid config file, given the user's path or "", or None if there is none. Raises CannotJudge."""
 
@@ -167,48 +169,31 @@ def _itself(origin: Origin, _: str) -> Origin:
     return origin
 
 
-class ConfigFile(Source):
-    """The config file that an earlier source names, or the default one, with paths from the working folder.
+def _of_file(file: Config, given: Given, setting: Setting) -> Iterator[Value]:
+    """Yield the value in the config file, with paths from the working folder. A blank text sets nothing."""
+    if (value := _under(file, setting)) is not None:
+        value = _from_here(file, given, setting.name, value) if setting.name in PATHS else value
+        yield value, lambda entry: file.origin(*setting.key, *filter(None, entry.split(".")))
 
-    The file has them from its own folder. A blank text sets nothing. `problems` are those of the file.
-    """
 
-    file = Config(CONFIG_FILES[0], {})
-    problems: Sequence[Problem] = ()
+def _under(file: Config, setting: Setting) -> Any:
+    value = value_at(file.content, *setting.key) if setting.key else None
+    return None if isinstance(value, str) and is_blank(value) else value
 
-    def __init__(self, given: Given) -> None:
-        super().__init__(given, self._of_file)
 
-    def __call__(self) -> dict[str, Any]:
-        """Read the file, and return what it sets."""
-        try:
-            self.file = self.given.read_config(str(self.current_state.get("config", "")).strip()) or self.file
-        except CannotJudge as error:
-            self.problems = error.problems
-        return super().__call__()
-
-    def _of_file(self, _: Given, setting: Setting) -> Iterator[Value]:
-        if (value := self._under(setting)) is not None:
-            value = self._from_here(setting.name, value) if setting.name in PATHS else value
-            yield value, lambda entry: self.file.origin(*setting.key, *filter(None, entry.split(".")))
-
-    def _under(self, setting: Setting) -> Any:
-        value = value_at(self.file.content, *setting.key) if setting.key else None
-        return None if isinstance(value, str) and is_blank(value) else value
-
-    def _from_here(self, name: str, path: Any) -> Any:
-        """Return a path from the working folder, unless it starts from a folder that anything else sets."""
-        if isinstance(path, list):
-            return [self._from_here(name, one) for one in path]
-        if isinstance(path, Mapping):
-            return {self._from_here(name, key): self._from_here(name, one) for key, one in path.items()}
-        folder = [one for one in settings() if one.name == _STARTS_FROM.get(name)]
-        is_elsewhere = any(one.name in self.given.origins or self._under(one) is not None for one in folder)
-        if is_elsewhere or not isinstance(path, str):  # in a file that is not checked
-            return path
-        path = path.strip()
-        is_ref = name == "baseline" and PurePosixPath(path).suffix not in (".json", ".jsonl")
-        return path if is_ref or path in ("", "-") else self.file.locate(path)
+def _from_here(file: Config, given: Given, name: str, path: Any) -> Any:
+    """Return a path from the working folder, unless it starts from a folder that anything else sets."""
+    if isinstance(path, list):
+        return [_from_here(file, given, name, one) for one in path]
+    if isinstance(path, Mapping):
+        return {_from_here(file, given, name, key): _from_here(file, given, name, one) for key, one in path.items()}
+    folder = [one for one in settings() if one.name == _STARTS_FROM.get(name)]
+    is_elsewhere = any(one.name in given.origins or _under(file, one) is not None for one in folder)
+    if is_elsewhere or not isinstance(path, str):  # in a file that is not checked
+        return path
+    path = path.strip()
+    is_ref = name == "baseline" and PurePosixPath(path).suffix not in (".json", ".jsonl")
+    return path if is_ref or path in ("", "-") else file.locate(path)
 
 
 _STARTS_FROM = {one.input.setting: one.input.folder for one in EVALUATORS.values() if one.input.cases}
@@ -245,26 +230,41 @@ def resolve(given: Given) -> Settings:
     is_action = command in AS_RUN or (command == "publish" and "INPUT_MODE" in environ)
     problems = [*unknown_names(environ, is_action=is_action), *INSTALL_PROBLEMS]
     problems += misused_inputs(environ) if is_action else ()
-    file = ConfigFile(given)
+    file, of_file = _config_file(given)
+    problems += of_file
     try:
-        options = Settings.merged(*_above_config(given), file, **_beside(given))
+        options = _merged(given, file)
     except ValidationError as error:
-        raise CannotJudge(*problems, *file.problems, *_explained(error, origins)) from None
-    problems += file.problems
+        raise CannotJudge(*problems, *_explained(error, origins)) from None
     problems += misplaced(options, origins, options.mode if command in (*AS_RUN, IN_PYTHON) else command)
     for place, entry in enumerate(options.sinks, 1):
         if words := unfit_sink(Sink.of(entry), options.allow):
             problems.append(origins["sinks"].problem(f"entry {place} {words}"))
-    if not file.problems:  # in a refused file, set and missing values look the same
-        problems += contradictions(options, origins, file.file)
+    if not of_file:  # in a refused file, set and missing values look the same
+        problems += contradictions(options, origins, file)
     if problems:
         raise CannotJudge(*problems)
     return options.model_copy(update={"origins": origins})
 
 
-def _above_config(given: Given) -> list[Source]:
-    """Return the sources that win over the config file, the first one first."""
-    return [Source(given, values) for values in (_flags, _inputs, _variables)]
+_ABOVE_CONFIG = (_flags, _inputs, _variables)
+"""The sources that win over the config file, the first one first."""
+
+
+def _config_file(given: Given) -> tuple[Config, Sequence[Problem]]:
+    """Return the config file that another source names, or the default one, and the problems of the file."""
+    config = next(one for one in settings() if one.name == "config")
+    named = next((value for values in _ABOVE_CONFIG for value, _ in values(given, config)), "")
+    try:
+        return given.read_config(named.strip() if isinstance(named, str) else "") or _NO_CONFIG, ()
+    except CannotJudge as error:
+        return _NO_CONFIG, error.problems
+
+
+def _merged(given: Given, file: Config) -> Settings:
+    """Return the settings of all sources. Raises pydantic's ValidationError."""
+    sources = (Source(given, values) for values in (*_ABOVE_CONFIG, partial(_of_file, file)))
+    return Settings.merged(*sources, **_beside(given))
 
 
 def _beside(given: Given) -> dict[str, Any]:
@@ -286,7 +286,7 @@ def reporting_options(
     or to publish, neither is done.
     """
     given = Given(flags, environ, read_config, command, forgives=True)
-    options = Settings.merged(*_above_config(given), ConfigFile(given), **_beside(given))
+    options = _merged(given, _config_file(given)[0])
     formats = re.findall(r"\w+", str(given.faulty.get("reports", "")))  # with any separators
     options = options.model_copy(update={"origins": given.origins})
     return options.replace(
