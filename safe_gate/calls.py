@@ -146,21 +146,19 @@ def _run(given: Mapping[str, Value], verbose: bool, folder: Path) -> Run:
 
 def _in_files(plain: Mapping[str, Any], folder: Path, problems: list[Problem]) -> Iterator[tuple[str, Any]]:
     """Yield settings by name, with values of cases and outputs as files in a folder. Problems get what is no JSON."""
-    documents = {one.input.setting: one.input.cases for one in EVALUATORS.values() if one.input.cases}
-    outputs = {one.input.outputs for one in EVALUATORS.values() if one.input.cases}
+    forms = [one.input for one in EVALUATORS.values()]
+    keys = {form.setting: form.cases for form in forms} | {form.outputs: "" for form in forms if form.cases}
     for name, value in plain.items():
         entries = value if isinstance(value, list) else [value]
         values = [one for one in entries if isinstance(one, Mapping)]
-        if not values or name not in {*(one.input.setting for one in EVALUATORS.values()), *outputs}:
+        if not values or name not in keys:
             yield name, value
             continue
-        if key := documents.get(name):
-            whole = [one for one in values if key in one]
+        files = {f"{name}.jsonl": values}
+        if key := keys[name]:  # cases alone are a document
             alone = [one for one in values if key not in one]
-            whole += [{key: alone}] * bool(alone)
+            whole = [one for one in values if key in one] + [{key: alone}] * bool(alone)
             files = {f"{name}_{number}.json": [one] for number, one in enumerate(whole, 1)}
-        else:
-            files = {f"{name}.jsonl": values}
         try:
             for file, lines in files.items():
                 text = "".join(f"{json.dumps(one, allow_nan=False)}\n" for one in lines)
@@ -169,8 +167,10 @@ def _in_files(plain: Mapping[str, Any], folder: Path, problems: list[Problem]) -
             words = f"is no JSON: {reason(error)}; expected mappings, lists, texts, finite numbers, True, False or None"
             problems.append(Problem(Place(IN_PYTHON), words, field=name, code=Code.USAGE))
         else:
-            paths = [str(folder / file) for file in files]
-            yield name, [*(one for one in entries if not isinstance(one, Mapping)), *paths]
+            yield (
+                name,
+                [*(one for one in entries if not isinstance(one, Mapping)), *(str(folder / one) for one in files)],
+            )
 
 
 def _plain(value: Any) -> Any:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from textwrap import fill
 
 from safe_gate.commands._command import Call, Command, texts
@@ -90,36 +89,29 @@ def foresight(
     is off. The table still shows what it would do at 0. `grouped` says that a comparison counts groups of these
     cases.
     """
-    alpha, min_drop = significance.alpha, significance.min_drop
+    alpha, min_drop, limit = significance.alpha, significance.min_drop, max_regressions or 0
 
     def seen(cases: int, fixed: float = 0.0) -> str:
         drop = stats.smallest_drop(cases, alpha, fixed, min_drop)
         return "none" if drop is None else percent(drop, 1)
 
-    limit = max_regressions or 0
+    columns, words = [], list[str]()
+    for name, cases in counts.items():
+        title = EVALUATORS[name].title if name else "This set"
+        drops = [seen(cases, fixed) for fixed in _FIXED.values()]
+        alarms = stats.false_alarm(cases, alpha, min_drop), stats.false_alarm_of_count(cases, limit)
+        columns.append((f"{title}, {plural(cases, 'case')}", *drops, *map(_rate, alarms)))
+        likely = f"is likely to miss a drop below {drops[0]}"
+        now = "is too small to detect any drop" if drops[0] == "none" else likely
+        words.append(f"{title} {now}; smallest drop detected with twice as many cases: {seen(2 * cases)}.")
     off = ", which is off" if max_regressions is None else ""
-    figures: dict[str, Callable[[int], str]] = {
-        **{f"smallest drop seen, {words} fixed": partial(seen, fixed=fixed) for words, fixed in _FIXED.items()},
-        "false alarms of a real drop": lambda cases: _rate(stats.false_alarm(cases, alpha, min_drop)),
-        f"false alarms of max-regressions {limit}{off}": lambda cases: _rate(stats.false_alarm_of_count(cases, limit)),
-    }
-    titles = {name: EVALUATORS[name].title if name else "This set" for name in counts}
-    header = ("", *(f"{titles[name]}, {plural(cases, 'case')}" for name, cases in counts.items()))
-    rows = tuple((name, *map(figure, counts.values())) for name, figure in figures.items())
-    words = (
-        *(_in_words(titles[name], seen(cases), seen(2 * cases)) for name, cases in counts.items()),
-        "",
-        _SEEN.format(alpha, percent(min_drop, 1), plural(stats.LEAST_CASES, "case")),
-        *[_GROUPED] * grouped,
-        _FALSE_ALARMS.format(percent(stats.FLIPPED)),
-    )
-    shown = table_text(Table(header, "<" + ">" * len(counts), rows))
+    alarm_names = "false alarms of a real drop", f"false alarms of max-regressions {limit}{off}"
+    names = ("", *(f"smallest drop seen, {words} fixed" for words in _FIXED), *alarm_names)
+    header, *rows = zip(names, *columns, strict=True)
+    words += ["", _SEEN.format(alpha, percent(min_drop, 1), plural(stats.LEAST_CASES, "case")), *[_GROUPED] * grouped]
+    words.append(_FALSE_ALARMS.format(percent(stats.FLIPPED)))
+    shown = table_text(Table(header, "<" + ">" * len(counts), tuple(rows)))
     return "\n".join((shown, *(fill(line, 80) for line in words)))
-
-
-def _in_words(title: str, drop: str, of_twice: str) -> str:
-    now = "is too small to detect any drop" if drop == "none" else f"is likely to miss a drop below {drop}"
-    return f"{title} {now}; smallest drop detected with twice as many cases: {of_twice}."
 
 
 def _rate(rate: float) -> str:
