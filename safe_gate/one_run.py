@@ -19,7 +19,7 @@ from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import stored, waivers
 from safe_gate.github import Effects
 from safe_gate.inputs.checked import place_at_source
-from safe_gate.model.problems import CannotJudge, Problem
+from safe_gate.model.problems import CannotJudge
 from safe_gate.model.report import Findings, InputFile, Provenance, Report, Verdict
 from safe_gate.reporting import (
     TOOL,
@@ -107,9 +107,12 @@ def _judge_waivers(scores: Scores, run: RunSides, merged: addons.scale.Shards | 
     remove them.
     """
     known, unsound = run.waivers()
-    problems = (*scores.problems, *unsound)
-    if wrong := _shard_problems(merged, scores, problems, run) if merged else problems:
-        raise CannotJudge(*wrong)
+    problems = [*scores.problems, *unsound]
+    if merged:  # wrong inputs first, then shards made by other terms, then those of other cases
+        of_inputs = [problem for problem in problems if problem.place.path not in merged.terms]
+        problems = of_inputs or [*merged.mismatch_problems(provenance(scores.inputs, run))] or problems
+    if problems:
+        raise CannotJudge(*problems)
     judged = waivers.judge(known, scores.parts, run.effects.generated_at[:10], scores.left_out)
     if judged and run.base:
         own = {*map(waivers.Waivable.of, run.head.waivers_on_disk())}
@@ -172,14 +175,3 @@ def score_shard(
             {name: one.results for name, one in scores.measured.items()},
             provenance(scores.inputs, run),
         )
-
-
-def _shard_problems(
-    merged: addons.scale.Shards, scores: Scores, problems: Sequence[Problem], run: RunSides
-) -> tuple[Problem, ...]:
-    """Return what is wrong with a run's inputs, else what keeps shards from being this run's.
-
-    They may be made by other terms or of other cases.
-    """
-    of_inputs = tuple(problem for problem in problems if problem.place.path not in merged.terms)
-    return of_inputs or tuple(merged.mismatch_problems(provenance(scores.inputs, run))) or tuple(problems)

@@ -25,7 +25,7 @@ from safe_gate.evaluators.synthesis.checks.score import score_case
 from safe_gate.evaluators.synthesis.checks.turn import Rules, Turn
 from safe_gate.evaluators.synthesis.definitions import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.engine.phrases import Classes
-from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, Spelling, is_content, tokenise
+from safe_gate.evaluators.synthesis.engine.tokens import BOUNDARY, is_content, tokenise
 from safe_gate.model import record
 from safe_gate.model.codec import JsonObject
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem
@@ -70,7 +70,8 @@ def learn_rows(cases: Iterable[Case], today: Rules, classes: Classes, groups: Se
     for case in cases:
         turn = Turn(case.user, case.assistant, today)
         for group in groups:
-            if _has_marks_of(case, group):
+            label = case.expected.get(GROUPS[group][0], "")
+            if case.marks or (group in _EXCLUDED_BY and label is _EXCLUDED_BY[group]):  # it tells which clauses are
                 clauses[group] += _clauses(case, group, turn)
     return [row for group in groups for row in _learn_group(group, clauses[group], names)]
 
@@ -91,26 +92,17 @@ def rows_to_packs(rows: Sequence[LearnedPhrase]) -> Iterator[dict[str, Any]]:
         yield {**head, "rules": [rules[name] for name in sorted(rules)]}
 
 
-def _has_marks_of(case: Case, group: str) -> bool:
-    """Return whether a case says which clauses are of a group, by marks or by a label that excludes all."""
-    label = case.expected.get(GROUPS[group][0], "")
-    return bool(case.marks) or (group in _EXCLUDED_BY and label is _EXCLUDED_BY[group])
-
-
 def _clauses(case: Case, group: str, turn: Turn) -> Iterator[_Clause]:
     """Yield the clauses of the text that a group is looked for in."""
     field = GROUPS[group][1]
     hit = {match.clause for match in turn.matches(group) if not match.by}
-    marks = [_words(mark, turn.rules.spelling) for mark in case.marks.get(_MARKS.get(group, group), ())]
+    tokens = (tokenise(normalise(mark), turn.rules.spelling) for mark in case.marks.get(_MARKS.get(group, group), ()))
+    marks = [[word for one in mark.sentences for word in one if word not in BOUNDARY] for mark in tokens]
     for number, sentence in enumerate(turn.read(field).sentences):
         marked = _marked_tokens(sentence, marks)
         for start, end in _clause_bounds(sentence):
             is_marked = 2 * sum(marked[start:end]) >= end - start
             yield _Clause(sentence[start:end], is_marked, (number, start) in hit)
-
-
-def _words(mark: str, spelling: Spelling) -> list[str]:
-    return [word for one in tokenise(normalise(mark), spelling).sentences for word in one if word not in BOUNDARY]
 
 
 def _marked_tokens(sentence: Sequence[str], marks: Sequence[Sequence[str]]) -> list[bool]:

@@ -64,7 +64,11 @@ def _verify(path: str, effects: Effects) -> int:
     changed, gone = changed_and_gone(report)
     again = None if changed or gone else _recomputed(path, report, effects)
     made = stored.digests(again) if again else None
-    given = report_json(_as_of(report, again)) if again else content
+    given = content
+    if again:  # with what is of the run that made the report: when and where, and an approval
+        origin = {name: getattr(report.provenance, name) for name in ("commit", "base", "digests")}
+        now = replace(again, provenance=replace(again.provenance, **origin), blessed=report.blessed)
+        given = report_json(now)
     unlike = [name for name in {**content, **given} if content.get(name, ...) != given.get(name, ...)]
     if contents != recorded:
         code, reason = 1, "its digests do not match its contents"
@@ -98,13 +102,6 @@ def _verify(path: str, effects: Effects) -> int:
         effects.out(phrase_line(remark))
     effects.out(f"{console.path_text(path)}: {_STANDINGS[code]} ({reason})")
     return code
-
-
-def _as_of(report: Report, again: Report) -> Report:
-    """Return a recomputed report with what is of the run that made the other one: when and where, and an approval."""
-    made, now = report.provenance, again.provenance
-    now = replace(now, commit=made.commit, base=made.base, digests=made.digests)
-    return replace(again, provenance=now, blessed=report.blessed)
 
 
 def _read(path: str) -> tuple[JsonObject, Report, Digests]:
