@@ -284,9 +284,8 @@ def read_table(lines: Iterable[str], delimiter: str, shape: str = "csv") -> Iter
         while header and not header[-1]:
             header.pop()
         folded = [*map(str.casefold, header)]
-        names = [
-            f"{name} (column {at})" if name in header[: at - 1] and name else name for at, name in enumerate(header, 1)
-        ]
+        first = {name: at for at, name in reversed([*enumerate(header)])}
+        names = [f"{name} (column {at + 1})" if name and first[name] < at else name for at, name in enumerate(header)]
         line = reader.line_num + 1
         for row in reader:
             cells = row if any(row[len(header) :]) else row[: len(header)]

@@ -387,7 +387,8 @@ EMPTY = "has no samples; write the log with its samples (log_samples)"
         ({"status": "error", "error": {"message": "boom"}}, 'has the status "error"'),
         ({"status": "success", "results": {"total_samples": 7}}, "has 6 of 7 samples, as results.total_samples says"),
         ({"status": "success"}, ""),
-        *(({"status": "success", "plan": {}, "samples": one}, EMPTY) for one in (None, [])),
+        ({"status": "success", "plan": {}, "samples": None}, EMPTY),
+        ({"status": "success", "plan": {}, "samples": []}, EMPTY),
     ],
 )
 def test_a_log_that_may_lack_samples_is_refused(safe_gate: SafeGate, header: dict[str, Any], words: str) -> None:

@@ -85,7 +85,14 @@ def test_verdicts_come_with_the_reply_that_they_are_of(safe_gate: SafeGate) -> N
     told = updated(safe_gate)
     assert told == ["Updated: cases.jsonl, 5 of 6 cases changed", f"{TO_CHECK}: 2 (b, f)"]
     merged = {"judged": both["judged"] | bad["judged"]}
-    expected = other | bad, other | {"judged": {}}, other | bad, same | good, same | merged, other | bad
+    expected: tuple[dict[str, Any], ...] = (
+        other | bad,
+        other | {"judged": {}},
+        other | bad,
+        same | good,
+        same | merged,
+        other | bad,
+    )
     assert values("cases.jsonl") == cases(*expected)
     write("o.jsonl", {"test_id": "a", "output": OUTPUT | {"summary": "Old."}, "x_a": 1} | good)
     write("in.jsonl", {"id": "a", "output": OUTPUT})
