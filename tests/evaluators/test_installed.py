@@ -56,7 +56,7 @@ def gate(python: Path) -> Gate:
     write(*CASES)
 
     def run(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        command = [python, "-I", "-m", "safe_gate", *words]
+        command: list[str | Path] = [python, "-I", "-m", "safe_gate", *words]
         return subprocess.run(command, capture_output=True, text=True, env=ENVIRON | {**(env or {})}, check=False)
 
     return run

@@ -8,7 +8,7 @@ import pytest
 
 from safe_gate.gate.stored import read_report
 from safe_gate.github import HAND_OVER
-from safe_gate.render import markdown
+from safe_gate.render import console, markdown
 from safe_gate.render.view import ReportView
 from tests.support.cases import Patch, SafeGate, read_json, refused, report, safe_case, turn, write_json
 from tests.support.git import commit
@@ -191,3 +191,15 @@ def test_a_base_is_shown_as_the_run_is_and_compared_by_its_own_text(safe_gate: S
     assert weakened(safe_gate(*gate, "--text", "full")) == (0, [])
     assert safe_gate("compare", base, ".", "--on-weakened", "fail").code == 1
     assert weakened(safe_gate("run", "--baseline", commit(), "--on-weakened", "fail")) == (0, [])
+
+
+def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> None:
+    assert safe_gate("run", "--baseline", base).code == 0
+    evil = "<img src=x>@octo | `\n::error::x\x1b[2J"
+    finding = {"kind": "rule", "id": evil, "field": evil, "what": "changed", "before": [evil], "after": evil}
+    made = report()
+    view = ReportView(read_report(made | {"weakened": made["weakened"] | {"findings": [finding]}}))
+    for text in markdown.scorecards_by_length(view, limit=markdown.COMMENT_LIMIT):
+        assert not [one for one in ("<img", "@octo") if one in text]
+    for text in console.scorecards(view):
+        assert not [one for one in ("\x1b", "\n::error") if one in text]
