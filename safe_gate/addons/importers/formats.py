@@ -254,11 +254,13 @@ def _join_batch(rows: Rows, of_all: Rows) -> Rows:
     found = []
     for row in rows:
         id_, fault = _batch_id(row), row.fault
-        if id_ in unlike:
+        if isinstance(row.value, dict) and not id_:
+            fault = "has no custom_id"
+        elif id_ in unlike:
             fault = "has a custom_id of requests that differ; give each its own, or import each batch by itself"
+        elif _is_request(row) and id_ in answered:
+            continue
         elif _is_request(row):
-            if id_ in answered:
-                continue
             fault = "has no response in these files; name the file of responses too"
         joined = {**row.value, "request": asked.get(id_)} if isinstance(row.value, dict) else row.value
         found.append(row._replace(value=joined, fault=fault))
@@ -278,8 +280,6 @@ def _batch_id(row: Record) -> str:
 def _read_batch(record: Record, _: Seen) -> Iterator[Sample]:
     """Yield each reply of a response to its request."""
     response, body = record.value.get("response"), record.value["request"]
-    if not _batch_id(record):
-        raise RefusedRecord("has no custom_id")
     if not isinstance(response, dict) or response.get("status_code") != 200:
         why = f"status {response.get('status_code')}" if isinstance(response, dict) else "no response"
         raise RefusedRecord(f"is an error: {why}")

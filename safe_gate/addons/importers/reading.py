@@ -233,13 +233,14 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
     result.is_whole = not problems
     for problem in problems:
         result.problems.add(problem)
-    page_fault = _page_faults(recordings)
+    page_fault, of_all = _page_faults(recordings), dict[str, list[Record]]()
+    for one in recordings:
+        of_all.setdefault(one.format.name, []).extend(one.records)
     for recording in recordings:
-        of_all = [record for one in recordings if one.format.name == recording.format.name for record in one.records]
         cases, has_labels = 0, recording.has_labels
         ids, id_path = recording.format.ids, request.mapping.get("id", "")
         left_out = set[tuple[str, int]]()  # what, and of which record: it counts once if a record becomes several lines
-        records = recording.format.arrange(recording.records, of_all)
+        records = recording.format.arrange(recording.records, of_all[recording.format.name])
         for record, item in _outcomes(records, recording.format, request, page_fault):
             if isinstance(item, str):
                 left_out.add((item, id(record)))
