@@ -84,15 +84,22 @@ def test_another_encoding_is_named_and_never_guessed(safe_gate: SafeGate, encodi
 
 
 @pytest.mark.parametrize(
-    ("header", "twice"), [("prompt,response,prompt", "prompt (column 3)"), ("Prompt,prompt,response", "prompt")]
+    ("header", "first", "second", "flag"),
+    [
+        ("prompt,prompt,response,id", "prompt", "prompt (column 2)", "user"),
+        ("Prompt,prompt,response,id", "Prompt", "prompt", "user"),
+        ("id, ID,prompt,response", "id", "ID", "id"),
+        ("id,id,prompt,response", "id", "id (column 2)", "id"),
+    ],
 )
-def test_two_columns_of_one_name_are_told_apart(safe_gate: SafeGate, header: str, twice: str) -> None:
-    Path("in.csv").write_text(f"{header},id\nx,y,z,a\n", "utf-8")
-    first = "prompt" if "column" in twice else "Prompt"
-    assert f'a: has both "{first}" and "{twice}"; name the one to read' in refusal(safe_gate, "in.csv")
-    assert exchanges(imported(safe_gate, "in.csv", "--map", f"user={twice},assistant=response")) == [
-        ("a", "z" if "column" in twice else "y", "y" if "column" in twice else "z")
-    ]
+def test_two_columns_of_one_name_are_told_apart(
+    safe_gate: SafeGate, header: str, first: str, second: str, flag: str
+) -> None:
+    Path("in.csv").write_text(f"{header}\nx,y,z,a\n", "utf-8")
+    words = f'has both "{first}" and "{second}"; name the one to read: --map {flag}=FIELD\n'
+    assert words in refusal(safe_gate, "in.csv")
+    (case,) = imported(safe_gate, "in.csv", "--map", f"{flag}={second}")
+    assert case[flag] == "y"
 
 
 @pytest.mark.parametrize("shape", ["lines", "list", "inside"])

@@ -94,8 +94,19 @@ def find_id(record: Record, names: Sequence[str], path: str) -> str:
         with suppress(RefusedRecord):
             return id_text(value_at(value, path))
         return ""
-    spelt = {_known_name(key): key for key in reversed(value)}  # the first of two spellings
-    return next((found for name in names if name in spelt and (found := id_text(value[spelt[name]]))), "")
+    spelt: dict[str, list[str]] = {}
+    for key in value:
+        spelt.setdefault(_known_name(column_name(key)), []).append(key)
+    for name in names:
+        if held := [key for key in spelt.get(name, ()) if id_text(value[key])]:
+            if unlike := [key for key in held if value[key] != value[held[0]]]:
+                raise RefusedRecord(_both(held[0], unlike[0], "id"))
+            return id_text(value[held[0]])
+    return ""
+
+
+def _both(one: str, other: str, field: str) -> str:
+    return f"has both {json.dumps(one[:40])} and {json.dumps(other[:40])}; name the one to read: --map {field}=FIELD"
 
 
 def find_tags(value: dict[str, Any], path: str = "") -> tuple[str, ...]:
@@ -211,8 +222,7 @@ def _side(value: dict[str, Any], side: str, names: Sequence[str]) -> str:
     is_user = bool(held) and _known_name(held[0]) == "user"
     others = [key for key in value if is_user and _known_name(key) in _BESIDE_USER and has_value(value[key])]
     if unlike := [name for name in (*held, *others) if name != first[0] and value[name] != value[first[0]]]:
-        shown = " and ".join(json.dumps(name[:40]) for name in (first[0], unlike[0]))
-        raise RefusedRecord(f"has both {shown}; name the one to read: --map {side}=FIELD")
+        raise RefusedRecord(_both(first[0], unlike[0], side))
     return next(iter(held or given or names), "")
 
 
