@@ -183,8 +183,13 @@ def _with_replies(case: JsonObject, entry: JsonObject) -> JsonObject:
         found, verdicts = case, {**before, **verdicts}
     elif isinstance(case.get("messages"), list):
         replies = iter(new)
-        talk = ({**one, "content": next(replies)} if one["role"] == "assistant" else one for one in case["messages"])
-        found = {**case, "messages": [*talk]}
+        talk = [
+            {**one, "content": reply}
+            if one["role"] == "assistant" and content_text(one["content"])[0] != (reply := next(replies))
+            else one  # also the parts of a reply that says the same
+            for one in case["messages"]
+        ]
+        found = {**case, "messages": talk}
     else:
         found = {**case, "assistant" if "assistant" in case else "output": new[0]}
     return found if verdicts == before else {**found, _VERDICTS: verdicts}

@@ -58,6 +58,15 @@ def test_every_reply_of_a_conversation_changes(safe_gate: SafeGate) -> None:
     assert values("cases.jsonl") == [{"id": "a", "messages": [SYSTEM, *other], "tags": ["t"]}]
 
 
+def test_the_parts_of_a_reply_that_does_not_change_stay(safe_gate: SafeGate) -> None:
+    parts = [{"type": "text", "text": "one"}, {"type": "text", "text": "two", "x_k": 1}]
+    write("cases.jsonl", {"id": "a", "messages": [EARLIER[0], EARLIER[1] | {"content": parts}, *TURNS]})
+    new = TURNS[1] | {"content": "Another."}
+    write("in.jsonl", {"id": "a", "messages": [EARLIER[0], EARLIER[1] | {"content": "onetwo"}, TURNS[0], new]})
+    assert updated(safe_gate) == ["Updated: cases.jsonl, 1 of 1 case changed"]
+    assert [one["content"] for one in values("cases.jsonl")[0]["messages"][1::2]] == [parts, "Another."]
+
+
 def test_labels_and_marks_of_the_old_reply_are_named(safe_gate: SafeGate) -> None:
     case: dict[str, Any] = {"user": "Hi", "assistant": "It is up to you.", "checks": ["agency_language"]}
     label, marks = {"expected": {"agency_language": True}}, {"marks": {"positive": ["It is up to you"]}}
