@@ -321,9 +321,11 @@ def _places(metric: str, case: Result, entries: Sequence[str]) -> Iterator[tuple
         if start >= 0:
             alike = f"similarity {fixed(one.similarity, 3)} with "
             yield start, start + len(one.sentence), (alike, Untrusted(one.phrase), _NOT_LITERAL), True
+    lowered = text.lower()  # as scoring does, which `re.IGNORECASE` does not
+    places = [place for place, char in enumerate(text) for _ in char.lower()]  # U+0130 becomes two letters
     for needle in filter(None, dict.fromkeys(case.found[metric])):
-        for found in islice(re.finditer(re.escape(needle), text, re.IGNORECASE), _MOST_MARKS):
-            yield *found.span(), (), True
+        for found in islice(re.finditer(re.escape(needle.lower()), lowered), _MOST_MARKS):
+            yield places[found.start()], places[found.end() - 1] + 1, (), True
 
 
 def _clinical_places(metric: str, case: Result, entries: Sequence[str]) -> Iterator[tuple[int, int, Phrase, bool]]:

@@ -187,6 +187,15 @@ def test_a_mark_has_its_place_in_the_text_as_it_was_recorded(before: str) -> Non
 
 
 @pytest.mark.parametrize(
+    ("needle", "text", "marked"),
+    [("\u0130zmir", "To i\u0307zmir.", ["i\u0307zmir"]), ("mild", "Mild, m\u0131ld", ["Mild"]), ("is", "Is i\u017f", ["Is"])],
+)  # fmt: skip
+def test_what_counts_is_marked_and_nothing_else(needle: str, text: str, marked: list[str]) -> None:
+    result = scored(must_contain_phrases=(needle,), summary=text)
+    assert [mark.text for mark in marks(result, {"summary": text})] == marked
+
+
+@pytest.mark.parametrize(
     ("used", "forbidden", "review"), [(4, 5, "0.2"), (9, 10, "0.1"), (8, 10, "0.2"), (2, 3, "0.34")]
 )
 def test_a_score_that_equals_a_threshold_reaches_it(used: int, forbidden: int, review: str) -> None:
