@@ -71,7 +71,7 @@ _REFERENCE = re.compile(
     r" ?\((?:ref(?:erence)?|(?:error |incident |request |trace )?(?:code|id))\b[:#\s]*[\w.-]{1,40}\s*\)", re.IGNORECASE
 )
 _UNSEEN = re.compile(
-    rf"(?:[\s\ud800-\udfff{OTHER_BLANKS}{UNSEEN_CLASS}]|(?s:<!--.*?-->)"
+    rf"(?:[\s\ud800-\udfff{OTHER_BLANKS}{UNSEEN_CLASS}]|(?s:<!(?=--).*?-->)"
     r"|&(?:nbsp|shy|zwnj|zwj|zerowidthspace|#0{0,9}(?:160|173|820[3-5]|8288|65279)|#x0{0,9}(?:a0|ad|200[b-d]|2060|feff));"
     r"|<(?!(?:img|svg|video|audio|canvas|iframe|object|embed|input|button|math)\b|!--)[a-zA-Z/!?][^<>]*>)*+",
     re.IGNORECASE,

@@ -58,7 +58,7 @@ THOUGHTS = [
     "Hm.</think>\n\n",
     "<thinking>\nHm.\n</thinking>\n<think>Oh.</think>",
 ]
-MARKUP = ["<p></p>", "<!-- nothing -->", "<!-- a -->\x02", "<br>\n<br/>", "&nbsp;", "&#8203;&#x200B;&shy;"]
+MARKUP = ["<p></p>", "<!-- nothing -->", "<!-- a --><!--><!--->\x02", "<br>\n<br/>", "&nbsp;", "&#8203;&#x200B;&shy;"]
 VALUES = ["null", "None\n", "undefined", "nan", "NULL", '""', "[object Object]", "(no response)"]
 SIGNS = [
     "None.",
