@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.setting import settings_of
+from safe_gate.core.setting import Group, settings_of
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
 from safe_gate.evaluators.synthesis.evaluator import Synthesis
 from safe_gate.model.problems import Code, Place, Problem, is_interrupt, reason
@@ -76,6 +76,8 @@ def _flaws(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> Iterator[str
     for member in Evaluator.__annotations__:
         if getattr(evaluator, member, None) is None and member not in vars(Evaluator):
             yield f"has no {member}"
+    if not issubclass(evaluator.settings, Group):
+        yield "has settings that are no subclass of core.setting.Group"
     own, form = evaluator.settings.model_fields, evaluator.input
     taken = {setting: one.name for one in known.values() for setting in one.settings.model_fields}
     others = taken | {"groups": "the gate"}  # its field with the settings of evaluators

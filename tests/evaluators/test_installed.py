@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Annotated, Any
 
 import pytest
-from pydantic import create_model
+from pydantic import BaseModel, create_model
 
 from safe_gate.core.case import Input
 from safe_gate.core.evaluator import Rule, no_reply
@@ -251,8 +251,8 @@ def example(**changes: object) -> Any:
     return type("Changed", (type(JSON),), changes)()
 
 
-def settings(**fields: Any) -> Any:
-    return example(settings=create_model("Changed", __base__=Unlimited, **fields))
+def settings(base: type[BaseModel] = Unlimited, **fields: Any) -> Any:
+    return example(settings=create_model("Changed", __base__=base, **fields))
 
 
 def ruled(name: str) -> Any:
@@ -277,7 +277,7 @@ BESIDE_OTHERS: Mapping[str, tuple[object, str]] = {
     "UNLIMITED": (example(settings=Unlimited), "has the rule min-json-pass-rate, but no setting min_json_pass_rate"),
     "REQUIRED": (settings(need=str), "has the setting need without a default"),
     "GROUPED": (settings(groups=(Texts, ())), "has the setting groups, which is one of the gate"),
-    "FOREIGN": (example(settings=object), "cannot be loaded: "),
+    "FOREIGN": (settings(BaseModel, json_cases=(Texts, ()), min_json_pass_rate=(float, 1.0)), "has settings that are no subclass of core.setting.Group"),
     "BORROWED": (ruled("max-unexpected-passes"), "has the rule max-unexpected-passes, but no setting max_unexpected_passes"),
     "GONE": (None, "cannot be loaded: No module named"),
     "SHARED": (ruled("max-no-reply"), ""),
