@@ -267,6 +267,12 @@ def test_messages_that_cannot_be_judged_and_fields_that_contradict_them_are_name
     case_refused(safe_gate, {"id": "a"} | case, words)
 
 
+def test_a_message_without_a_role_has_no_other_fault(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", messages=[{"content": "x"} | LABELS, REPLIED]))
+    words = "c.jsonl:1: a: messages[0].role: is missing"
+    assert len(refused(safe_gate("validate", "c.jsonl"), words).splitlines()) == 2
+
+
 def test_ids_of_turns_and_of_lines_are_unique(safe_gate: SafeGate) -> None:
     both = talk("a", TOLD, GOOD, turns="all")
     for other in (turn("a@1"), talk("a", TOLD, GOOD, "Yes.", GOOD, turns="last")):
