@@ -217,11 +217,12 @@ def unknown_check_problem(case: Case, rules: Rules) -> Problem | None:
     elif name.startswith(judged.PREFIX):
         earlier = ", or an earlier reply has no other check" if case.talk else ""
         words = f"{quote(name)} has no recorded verdict{earlier}; add it under judged, or leave it out of checks"
+    elif name in SHIPPED:
+        words = f"{quote(name)} is not a check of the profile spec; take it out of the case, or set profile to standard"
     else:
-        known_names = [*rules.checks, WORDING]
-        of = " of the profile spec" if name in SHIPPED else ""
-        expected = f"expected {', '.join(known_names)}, or a check that a pack of the setting rules defines"
-        words = f"{quote(name)} is not a check{of}{suggestion(name, known_names)}; {expected}"
+        shown = [*rules.checks, WORDING]
+        expected = f"expected {', '.join(shown)}, or a check that a pack of the setting rules defines"
+        words = f"{quote(name)} is not a check{suggestion(name, shown)}; {expected}"
     return Problem(case.place, words, case.talk.id if case.talk else case.id, field)
 
 
