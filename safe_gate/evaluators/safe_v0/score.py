@@ -164,10 +164,11 @@ def score_case(case: Case, policy: JsonObject) -> Result:
         elif match == "semantic" and not is_harm:  # near a forbidden term is not the term
             similar[metric] = semantic.most_similar(needles, entries, held)
             held = {one.phrase for one in similar[metric] if one.is_match(policy["similarity"])}
-        elif match == "normalised":
-            held |= {*_near_misses(needles, entries)}
-        else:
-            near[metric] = _near_misses([needle for needle in needles if needle not in held], entries)
+        elif close := _near_misses([needle for needle in needles if needle not in held], entries):
+            if match == "normalised":
+                held |= {*close}
+            else:
+                near[metric] = close
         found, missing = (tuple(one for one in needles if (one in held) is is_held) for is_held in (True, False))
         details[metric] = {"violations": found} if is_harm else {"found": found, "missing": missing}
         # Not 1.0 less the share used: 1 - 4/5 is not 0.2 in doubles.
