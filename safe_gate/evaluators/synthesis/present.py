@@ -128,16 +128,22 @@ def _notes(part: Part) -> Iterator[Phrase]:
     summary, results = part.summary, part.results
     yield from replies.no_reply_sentence(summary.no_reply, (case.id for case in results if case.no_reply))
     yield from replies.same_reply_notes(part.same_reply, results)
-    yield from replies.only_expected_sentence([case.id for case in results if case.is_only_expected])
-    foreign = "not in English, which the checks cannot read"
-    if any(case.checks[name].applicable for case in results for name in case.unread_checks):
-        foreign += "; profile spec judges them anyway"
-    for words, one, many, is_named in (
-        ("no message, so checks that read it judge nothing", "case has", "cases have", _is_silent),
-        (_DISGUISED, "reply has", "replies have", lambda case: case.disguised_letters),
-        (foreign, "case is", "cases are", lambda case: case.unread_checks),
+    only_expected, silent, disguised, foreign = (list[str]() for _ in range(4))
+    unread = "not in English, which the checks cannot read"
+    for case in results:  # once: many are on disk
+        is_silent = case.has_no_message and not all(check.applicable for check in case.checks.values())
+        only_expected += [case.id] * case.is_only_expected
+        silent += [case.id] * is_silent
+        disguised += [case.id] * bool(case.disguised_letters)
+        foreign += [case.id] * bool(case.unread_checks)
+        if any(case.checks[name].applicable for name in case.unread_checks):
+            unread = "not in English, which the checks cannot read; profile spec judges them anyway"
+    yield from replies.only_expected_sentence(only_expected)
+    for words, one, many, ids in (
+        ("no message, so checks that read it judge nothing", "case has", "cases have", silent),
+        (_DISGUISED, "reply has", "replies have", disguised),
+        (unread, "case is", "cases are", foreign),
     ):
-        ids = [case.id for case in results if is_named(case)]
         yield from replies.naming_sentence(len(ids), one, many, words, ids)
     ran = _ran(summary)
     if never := [f"`{name}`" for name in dict.fromkeys((*DEFAULT_CHECKS, *summary.by_check)) if name not in ran]:
@@ -147,10 +153,6 @@ def _notes(part: Part) -> Iterator[Phrase]:
         if 2 * counts.not_applicable > counts.total:
             verdicts = f"{counts.not_applicable} of {plural(counts.total, 'verdict is', 'verdicts are')}"
             yield (f"{check_title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
-
-
-def _is_silent(case: Result) -> bool:
-    return case.has_no_message and not all(check.applicable for check in case.checks.values())
 
 
 def _ran(summary: Summary) -> Set[str]:
