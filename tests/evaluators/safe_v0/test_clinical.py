@@ -171,9 +171,11 @@ def test_explain_marks_each_occurrence(safe_gate: SafeGate) -> None:
     for mark in (mark for judgement in case["judgements"].values() for mark in judgement["marks"]):
         assert case["texts"][mark["field"]][mark["start"] : mark["end"]] == mark["text"]
 
-    write_batch(BATCH, safe_case("one", output=saying("No fever at home", summary="Fever. She went home.")))
+    heard = saying("No fever at home", "Denies cough or", "fever", summary="Fever. She went home.")
+    write_batch(BATCH, safe_case("one", output=heard))
     out = safe_gate(*explain).out
-    assert ('is a required signal  [1] "Fever"' in out, "does not count" in out) == (True, False), "it is found"
+    assert "Signals:\n  No fever at home\n  Denies cough or\n  [1 fever 1]\n" in out, "each signal is read alone"
+    assert ('is a required signal  [2] "Fever"' in out, "does not count" in out) == (True, False), "it is found"
 
 
 def test_doctor_tells_how_many_cases_would_change(safe_gate: SafeGate) -> None:
