@@ -174,6 +174,7 @@ def test_a_long_list_of_a_case_leaves_room_for_the_other_cases(safe_gate: SafeGa
     write_batch(Path("b.json"), long)
     ran, part = run(safe_gate)
     assert ', "19" and 880 more\n' in ran.out
+    assert '  CR Misses: "0" (1 case), "1" (1 case), "10" (1 case), and 897 more\n' in ran.out
     assert "<code>18</code>, <code>19</code> and 880 more" in scorecard()
     assert len(part["results"][0]["details"]["CR"]["missing"]) == 900
 
