@@ -70,7 +70,7 @@ SIGNS = [
     "<3",
     "<think>Hm.</think>Hi.",
     "In <think> and </think>",
-    "<!-- a",
+    "<!-- a>",
     '<img src="a.png">',
     "&amp;",
     "\ue000",
