@@ -254,8 +254,9 @@ SENTENCE = "4 of 6 cases have one and the same reply to different messages"
 
 
 def cases(same: int, other: int) -> list[dict[str, Any]]:
-    """Return cases with one reply, but for white space around it, and others, all with different messages."""
-    alike = [turn(f"s{n}", user=f"I failed exam {n}.", assistant=GOOD + "\n" * n) for n in range(same)]
+    """Return cases with one reply, but for what nobody sees of it, and others, all with different messages."""
+    ways = (GOOD, f"{GOOD}\n", f"{GOOD}\u200b", GOOD.replace(" ", "\u2800"))
+    alike = [turn(f"s{n}", user=f"I failed exam {n}.", assistant=one) for n, one in enumerate(ways[:same])]
     return alike + [turn(f"o{n}", user=f"I failed test {n}.", assistant=f"{GOOD} Or test {n}?") for n in range(other)]
 
 
