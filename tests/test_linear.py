@@ -259,6 +259,15 @@ def test_a_repeated_name_is_found_in_linear_time() -> None:
     assert is_linear(work, "a", size=SIZE)
 
 
+@pytest.mark.parametrize("unit", ["\n", "/", "[", ",\n", "{}\n", '"a":1e999,'])
+def test_what_no_json_has_is_found_in_linear_time(unit: str) -> None:
+    def work(text: str) -> None:
+        with pytest.raises(JsonError):
+            files.parse_json(f"{{}}{text}x")
+
+    assert is_linear(work, unit, size=SIZE)
+
+
 @pytest.mark.soak
 @pytest.mark.parametrize("unit", ["what ", "you will be fine. ", "\n"], ids=ascii)
 def test_a_megabyte_that_repeats_itself_is_evaluated_in_linear_time(unit: str, safe_gate: SafeGate) -> None:

@@ -111,8 +111,8 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     what = next(told, "") or next((words for start, words in _ERRORS.items() if error.msg.startswith(start)), "")
     if what == "it breaks off":
         position = min(position, len(text.rstrip(_BLANKS)))  # not on the line after
-    elif error.msg.startswith("Extra data") and before.endswith("}") and re.match(r"\s*\n\s*\{", text[len(before) :]):
-        what += ", as in a file of JSON Lines"
+    elif error.msg.startswith("Extra data") and before.endswith("}") and text.startswith("{", position):
+        what += ", as in a file of JSON Lines" if "\n" in text[len(before) : position] else ""
     column = f", at column {position - text.rfind(chr(10), 0, position)}"
     found = what or f"{json.dumps(text[position], ensure_ascii=False)} is not expected here"
     hidden = what or "a character is not expected here"
