@@ -40,10 +40,12 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     found = measure.measure_all(replace(run.judge, root=HERE), run.effects.generated_at, how)
     for name, one in found.measured.items():
         sides.report_skipped(one.skipped, EVALUATORS[name].input.setting.replace("_", "-"), run.effects.err)
-    problems, lacks = [*found.problems], "matches no file"
-    if run.base:
-        words = f"{lacks}, but {run.named_by_base}"
-        problems = [replace(one, message=words) if one.message.startswith(lacks) else one for one in problems]
+    theirs, lacks = _patterns(run.options) - _patterns(run.head.options), "matches no file"
+    words = f"{lacks}, but {run.named_by_base}"  # without a base, nothing is theirs
+    problems = [
+        replace(one, message=words) if one.place.path in theirs and one.message.startswith(lacks) else one
+        for one in found.problems
+    ]
     if not found.measured:
         problems = [sides.no_input_problem(merges=bool(run.options.shards))]
     # A change that other settings judge must not add a name that leaves every later run without a verdict.
@@ -52,6 +54,10 @@ def score(run: RunSides, source: ResultSource, *, keeps_cases: bool = False) -> 
     if run.base:
         problems += run.base.placed(sides.unknown_names(run.judge, found.measured, why))
     return replace(found, problems=tuple(problems))
+
+
+def _patterns(options: Settings) -> set[str]:
+    return {pattern for name, _ in case_files.pattern_settings() for pattern in options.value(name)}
 
 
 def texts_to_keep(options: Settings) -> Literal["", "failing", "all"]:

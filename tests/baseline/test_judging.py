@@ -80,6 +80,7 @@ def test_a_pattern_of_the_base_that_names_no_file_is_said_to_be_its(safe_gate: S
     for named, is_theirs in ((["moved.jsonl"], True), (["c.jsonl"], False)):
         configure({"synthesis-cases": named})
         assert (words in refused(safe_gate(*RUN))) == is_theirs
+    assert words not in refused(safe_gate(*RUN, "--cases", "d.jsonl"), "d.jsonl: matches no file; correct the path")
     configure({"synthesis-cases": ["moved.jsonl"]})
     Path("c.jsonl").write_text("{", "utf-8")
     assert "base commit" not in refused(safe_gate(*RUN), "c.jsonl:1: ")
