@@ -83,6 +83,13 @@ def test_another_encoding_is_named_and_never_guessed(safe_gate: SafeGate, encodi
     assert exchanges(imported(safe_gate, f"in.{suffix}", *flags)) == [("a", row["prompt"], "Ja")]
 
 
+@pytest.mark.parametrize("encoding", ["cp125", "base64", "undefined"])
+def test_a_name_of_no_text_encoding_is_refused(safe_gate: SafeGate, encoding: str) -> None:
+    write("in.jsonl", {"prompt": "x", "response": "y"})
+    words = f'--encoding: is "{encoding}"; expected the name of a text encoding, such as cp1252\n'
+    assert words in refusal(safe_gate, "in.jsonl", "--encoding", encoding)
+
+
 @pytest.mark.parametrize(
     ("header", "first", "second", "flag"),
     [

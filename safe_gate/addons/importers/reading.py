@@ -58,7 +58,12 @@ def parse_mapping(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
 
 
 def _check_request(request: Request) -> None:
-    """Raise CannotJudge for a check or a tag that no case may have."""
+    """Raise CannotJudge for an encoding that is unknown, or a check or a tag that no case may have."""
+    try:
+        "".encode(request.encoding or "utf-8")
+    except (LookupError, UnicodeError):  # UnicodeError: `undefined`
+        words = f"is {json.dumps(request.encoding[:40])}; expected the name of a text encoding, such as cp1252"
+        raise CannotJudge.at("--encoding", words, Code.USAGE) from None
     sample = request.makes.line(Exchange("a", "", "", "", request.tags, request.checks, {}))
     faults = checked.load_schema(request.makes.kind).faults(sample)
     if wrong := [one for one in faults if one.path[:1] in (("checks",), ("tags",))]:
