@@ -22,7 +22,7 @@ from safe_gate.addons.importers.files import NotReadable, Record, RefusedRecord,
 from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Reader, Seen, detect_format, is_row
 from safe_gate.addons.importers.messages import parse_embedded_json
 from safe_gate.core.case import Exchange
-from safe_gate.core.jsontext import value_at
+from safe_gate.core.jsontext import repeated, value_at
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators.registry import EVALUATORS
 from safe_gate.inputs import checked, disk, globs
@@ -168,14 +168,17 @@ def _read_record(record: Record, format_: Format, request: Request, seen: Seen) 
 def _page_faults(recordings: Iterable[Recording]) -> Callable[[JsonObject], str]:
     """Return what says why the header of a page, of all pages that are read, is an error; "" for none.
 
-    It holds an error, or pages or records are missing. The same page twice counts once.
+    It holds an error, or pages or records are missing. The same page twice counts once, as does a record with an id
+    that is equal to another, such as where pages overlap.
     """
     files_ = [one.records for one in recordings if not one.format.is_log]
     pages = {repr(some) if any(one.is_header for one in some) else id(some): some for some in files_}
     records = [record for page in pages.values() for record in page]
     headers = [one.value for one in records if one.is_header and isinstance(one.value, dict)]
-    known, has_last = len(records) - len(headers), not all(map(_following, headers))
-    numbers = {repr(value_at(one, "meta", "page")) for one in headers if value_at(one, "meta", "totalPages")}
+    values = [one.value for one in records if not one.is_header]
+    again = repeated(repr(one) for one in values if len(headers) > 1 and isinstance(one, dict) and "id" in one)
+    known, has_last = len(values) - len([*again]), not all(map(_following, headers))
+    numbers = {repr(value_at(one, "meta", "page") or id(one)) for one in headers if value_at(one, "meta", "totalPages")}
 
     def fault(header: JsonObject) -> str:
         if error := error_text(header.get("error")):

@@ -209,6 +209,13 @@ def test_fewer_records_than_the_total_are_refused_and_what_is_beside_them_is_lis
     assert left_out(safe_gate, "a.json", "b.json") == expected
     write_json("a.json", page | {"data": [row(id="a", prompt=ASK, response=REPLY)] * 2})
     assert len(imported(safe_gate, "a.json")) == 2, "two samples of one page are two records"
+    for name, ids in (("a", "ab"), ("b", "bc")):
+        rows = [row(id=id_, prompt=ASK, response=REPLY) for id_ in ids]
+        write_json(f"{name}.json", {"data": rows, "total": 4, "offset": ord(ids[0])})
+    assert "a.json:1: has total 4, and the files have 3" in refusal(safe_gate, "?.json"), "one record is on both pages"
+    for name in "ab":
+        write_json(f"{name}.json", {"data": [row(id=name, prompt=ASK, response=REPLY)], "meta": {"totalPages": 2}})
+    assert len(imported(safe_gate, "a.json", "b.json")) == 2, "pages may have no numbers"
     write_json("log.json", {"status": "success", "eval": {}, "samples": []})
     write_json("b.json", {"data": page["data"], "has_more": True})
     assert "b.json:1: is not the last page, as has_more says" in refusal(safe_gate, "b.json", "log.json")
