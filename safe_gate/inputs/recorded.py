@@ -150,15 +150,16 @@ def read_file_parts(
 ) -> Iterator[FilePart]:
     """Yield a file in parts, and add it to `found`; or add why it is not read. A line with a problem is blank there."""
     name, digest = disk.display_path(path), hashlib.sha256()
-    is_of_cases, is_of_rows = kind in checked.OF_CASES, checked.is_columnar(path)
+    is_of_cases = kind in checked.OF_CASES
+    is_of_rows = is_of_cases and checked.is_columnar(path)
     number, block, length, is_empty, is_start = 0, list[bytes](), 0, True, True
     try:
         with disk.open_regular(path) as file:
-            lines = _rows if is_of_cases and is_of_rows else disk.bounded_lines
+            lines = _rows if is_of_rows else disk.bounded_lines
             for number, read in enumerate(lines(file, bounds.line, digest), 1):
                 line = read if isinstance(read, bytes) else b""
-                if problem := _line_problem(read, Place(name, number), bounds.line):
-                    found.problems.add(problem)
+                if not line:
+                    found.problems.add(_line_problem(read, Place(name, number), bounds.line))
                     line, is_empty = b"\n", False
                 elif is_start and (first := next(checked.numbered_lines([line], number), None)):
                     if mistaken := checked.mistaken_file_problem(*first, path, name, kind):
@@ -196,12 +197,12 @@ def _rows(file: BinaryIO, most: int, digest: hashlib._Hash) -> Iterator[bytes | 
         yield row if isinstance(row, Exception) else f"{row}\n".encode() if len(row) <= most else b""
 
 
-def _line_problem(line: bytes | Exception, place: Place, most: int) -> Problem | None:
-    """Return the problem of a line that is too long, or of a row without JSON."""
+def _line_problem(line: bytes | Exception, place: Place, most: int) -> Problem:
+    """Return the problem of a row without JSON, or of a line that is too long."""
     if isinstance(line, Exception):
         words = "is a row that JSON cannot represent"
         return Problem(place, f"{words}: {line}", text_free=words)
-    return None if line else Problem(place, disk.too_long_message(most, "bounds.line"))
+    return Problem(place, disk.too_long_message(most, "bounds.line"))
 
 
 def parse_objects(part: FilePart, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:

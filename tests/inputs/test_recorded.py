@@ -27,7 +27,7 @@ FILES: dict[str, tuple[dict[str, Any], str, list[str]]] = {
     "one twice": ({"b": A_B, "b.outputs.jsonl": lines("a", "b", "a")}, "b", [f"b.outputs.jsonl:3: a: test_id: {TWIN.format('b.outputs.jsonl:1')}"]),
     "none": ({"b": A_B}, "b", [f"b.json:1: a: {LACKS.format('b.outputs.jsonl')}, or inline; --outputs or safe-outputs names another file (2"]),
     "an empty file": ({"b": [safe_case("a")], "b.outputs.jsonl": "\n"}, "b", ["b.outputs.jsonl: is empty: no outputs; expected one JSON object per line"]),
-    "an empty file by name": ({"b": [safe_case("a")], "o.jsonl": ""}, "b --outputs o.jsonl", ["o.jsonl: is empty: no outputs; expected one JSON object per line"]),
+    "an empty file by name": ({"b": [safe_case("a")], "o.parquet": ""}, "b --outputs o.parquet", ["o.parquet: is empty: no outputs; expected one JSON object per line"]),
     "two of one": ({"b": [safe_case("a")], "b.outputs.jsonl": lines("a")}, "b", ["b.json:1: a: output: is recorded here and at b.outputs.jsonl:1; keep one"]),
     "an invalid one": ({"b": [bare_case("z")], "b.outputs.jsonl": INVALID}, "b", ["b.outputs.jsonl:1: z: output.followup_questions: is missing; expected a list of texts"]),
     "an invalid one twice": ({"b": [bare_case("z")], "b.outputs.jsonl": lines("z") + INVALID}, "b", [
