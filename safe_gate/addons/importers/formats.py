@@ -52,7 +52,8 @@ class Format:
     JSON document at one of `paths`, keys with blanks between. `shape` is the only shape of a file that it reads, "" for
     any. The first of the fields `ids` has the id. Of `only` records with a value in a field are read, and there are
     words for the others. A field `error` that is set is a failed call. `arrange` returns the records of a file as they
-    are read, such as sorted; it sees those of all files too. It checks what stands beside the records if it `is_log`.
+    are read, such as sorted; it sees those of all files too, or none where fields are mapped. It checks what stands
+    beside the records if it `is_log`.
     """
 
     name: str
@@ -243,8 +244,10 @@ def _read_lm_eval(record: Record, seen: Seen) -> Iterator[Sample | str]:
 def _join_batch(rows: Rows, of_all: Rows) -> Rows:
     """Return the responses of a file with their requests in `request`, and the requests that have none.
 
-    A request that is sent again asks the same, under one id.
+    A request that is sent again asks the same, under one id. Rows whose fields are mapped are whole.
     """
+    if not of_all:
+        return rows
     asked, answered, unlike = dict[str, Any](), set[str](), set[str]()
     for row in of_all:
         if not _is_request(row):

@@ -110,7 +110,8 @@ def open_recording(path: Path, request: Request) -> Recording:
         raise CannotJudge(Problem(Place(name), words, code=Code.UNAVAILABLE)) from None
     if not records:
         raise CannotJudge.at(name, "has no records to import")
-    format_ = wanted or next((one for one in map(detect_format, records[:20]) if one), None)
+    sound = [one for one in records if not one.fault][:20]
+    format_ = wanted or next((one for one in map(detect_format, sound) if one), None)
     fields = next((one.value for one in records if isinstance(one.value, dict) and one.value), {})
     if not (format_ or request.paths or (request.makes.is_parsed and "output" in fields)) and fields:
         shown = ", ".join(json.dumps(one[:40]) for one in [*fields][:8])
@@ -243,7 +244,7 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
         result.problems.add(problem)
     page_fault, of_all = _page_faults(recordings), dict[str, list[Record]]()
     for one in recordings:
-        of_all.setdefault(one.format.name, []).extend(one.records)
+        of_all.setdefault(one.format.name, []).extend([] if request.paths else one.records)
     for recording in recordings:
         cases, has_labels = 0, recording.has_labels
         ids, id_path = recording.format.ids, request.mapping.get("id", "")

@@ -231,6 +231,17 @@ def test_openai_batches_are_joined_by_custom_id(safe_gate: SafeGate, order: tupl
     assert exchanges(imported(safe_gate, *order, "--skip-invalid")) == [("b", ASK, ""), ("a", ASK, REPLY)]
 
 
+def test_a_mapped_record_needs_no_other_record(safe_gate: SafeGate) -> None:
+    write("in.jsonl", request("a", TURNS[0]) | response("a", REPLY))
+    paths = "id=custom_id,user=body.messages,assistant=response.body.choices[0].message"
+    assert exchanges(imported(safe_gate, "in.jsonl", "--map", paths)) == ONE
+
+
+def test_a_format_is_detected_behind_many_lines_that_are_not_json(safe_gate: SafeGate) -> None:
+    Path("in.jsonl").write_text("{}\n" + "{\n" * 20 + json.dumps({"id": "a", "messages": TURNS}) + "\n", "utf-8")
+    assert exchanges(imported(safe_gate, "in.jsonl", "--skip-invalid")) == ONE
+
+
 def test_two_batches_with_one_custom_id_make_no_case_of_it(safe_gate: SafeGate) -> None:
     write("1.jsonl", request("a", TURNS[0]), request("b", TURNS[0]), response("a", REPLY), response("b", "", 500))
     write("2.jsonl", request("a", EARLIER[0]), request("b", TURNS[0]), response("a", "Hi."), response("b", REPLY))
