@@ -257,9 +257,12 @@ _CAUSES: tuple[tuple[tuple[type[Exception], ...], str], ...] = (
     ),
     (
         (errors.InvalidSchema, errors.InvalidURL, errors.MissingSchema, LocationValueError),
-        "the address of the API or of a proxy is neither http nor https: correct GITHUB_API_URL, sinks or HTTPS_PROXY",
+        "the address is invalid, or neither http nor https: correct GITHUB_API_URL, sinks or HTTPS_PROXY",
     ),
-    ((errors.InvalidHeader,), "the token contains an invalid character: correct github-token"),
+    (
+        (errors.InvalidHeader,),
+        "the token or a header contains an invalid character: correct github-token or OTEL_EXPORTER_OTLP_HEADERS",
+    ),
     ((requests.ConnectionError,), "no connection"),
     ((requests.RequestException, HTTPError), "the answer ended early"),
     ((ValueError,), "the answer cannot be read"),

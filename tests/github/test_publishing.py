@@ -169,15 +169,15 @@ def test_a_refused_connection_and_a_server_without_tls_are_warnings(gate: Gate, 
     assert_only_warned(step, "failed", "in REQUESTS_CA_BUNDLE")
 
 
-_NO_ADDRESS = "is neither http nor https: correct GITHUB_API_URL, sinks or HTTPS_PROXY"
-_NO_TOKEN = "the token contains an invalid character: correct github-token"
+_NO_ADDRESS = "the address is invalid, or neither http nor https: correct GITHUB_API_URL, sinks or HTTPS_PROXY"
+_NO_TOKEN = "the token or a header contains an invalid character: correct github-token or OTEL_EXPORTER"
 UNSENT = [
     *(("GITHUB_API_URL", url, _NO_ADDRESS) for url in ("not a url", "ftp://127.0.0.1", "http://[::1", "http://", f"http://{'a' * 64}.invalid")),
     *(("INPUT_GITHUB-TOKEN", TOKEN + more, _NO_TOKEN) for more in ("\u2013", "\nx")),
     ("REQUESTS_CA_BUNDLE", "nowhere.pem", "the certificate file cannot be read: correct REQUESTS_CA_BUNDLE"),
     ("HTTPS_PROXY", "http://127.0.0.1:1", "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
     ("HTTPS_PROXY", "http://", "the proxy's address is invalid: correct HTTPS_PROXY"),
-    ("HTTPS_PROXY", "socks5://127.0.0.1:1", f"or of a proxy {_NO_ADDRESS}"),
+    ("HTTPS_PROXY", "socks5://127.0.0.1:1", _NO_ADDRESS),
 ]  # fmt: skip
 
 

@@ -56,6 +56,15 @@ def test_otlp_has_an_evaluation_of_each_metric_check_batch_and_run(gate: Gate, m
     assert 'Recording "c.jsonl": has no entry in the lock' in why
 
 
+def test_a_header_or_address_that_no_request_can_have_is_named(safe_gate: SafeGate, monkeypatch: Patch) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"api-key=x%0A{SECRET}")
+    (warning,) = warnings(run(safe_gate, "--sinks", "otlp:https://127.0.0.1:9", "https://a..b/"))
+    assert "sink 1 (otlp): the token or a header contains an invalid character" in warning
+    assert "or OTEL_EXPORTER_OTLP_HEADERS; 0 events" in warning
+    assert "sink 2 (webhook): the address is invalid, or neither http nor https: correct" in warning
+    assert SECRET not in warning
+
+
 @pytest.mark.soak
 def test_a_collector_takes_what_otlp_sends_and_passes_it_on(safe_gate: SafeGate) -> None:
     if not (command := os.environ.get("TESTS_COLLECTOR")):
