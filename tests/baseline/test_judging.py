@@ -62,6 +62,17 @@ def test_the_base_judges_where_a_pattern_of_the_change_names_no_file_yet(
     assert safe_gate(*RUN).code == 0
 
 
+def test_a_recording_of_the_base_that_is_not_there_is_said_to_be_its(safe_gate: SafeGate, against: Against) -> None:
+    names = {"recordings": {"c.jsonl": ["ours.json"]}, "stale-recordings": "fail"}
+    put({"synthesis-cases": ["*.jsonl"]} | names, turn("a"))
+    base = commit()
+    against(base)
+    Path("c.jsonl").rename("moved.jsonl")
+    configure({"synthesis-cases": ["*.jsonl"]})
+    words = f"the config of the base commit {base[:7]} names it (policy-ref base); keep it until a config without it"
+    refused(safe_gate(*RUN), f"c.jsonl: recordings: cannot be read: there is no such file; {words}")
+
+
 def test_an_unknown_check_names_the_base_if_its_rules_judge(safe_gate: SafeGate, base: str, against: Against) -> None:
     put(CONFIG, turn("a", checks=["acme/new"]), cases=[safe_case("s")])
     against(base)

@@ -148,6 +148,7 @@ FAILS, LABEL = "wording-fail", {"expected": {"a": None}}
         (safe(concern_id="I"), safe(concern_id="J"), [], []),
         (safe(CHOSEN), safe(CHOSEN, concern_id="J"), [("concern_id", "changed", None, None)], []),
         (turns(expected={"a": True}), turns(expected={"a": None}), [("expected.a", "changed", True, None)], [("expected.a", "changed", None, True)]),
+        (turns(cluster="1"), turns({"cluster_key": "x_topic"}, cluster="2"), [], []),  # the setting is reported itself
         (turns(context=None), turns(context=0), [("context", "added", None, None)], [("context", "changed", None, None)]),
         # tags that settings name
         (turns(None, "x"), turns(None, "y"), [], []),

@@ -185,3 +185,7 @@ def test_processes_that_cannot_all_be_started_are_an_error_and_none_is_left(
 def test_a_single_item_starts_no_process() -> None:
     assert set(workers.map_in_order(lambda _: os.getpid(), range(1), 4)) == {os.getpid()}
     assert os.getpid() not in set(workers.map_in_order(lambda _: os.getpid(), range(3), 2))
+
+
+def test_order_is_kept() -> None:
+    assert list(workers.map_in_order(lambda item: -item, iter(range(1_000)), 3)) == [-item for item in range(1_000)]

@@ -257,3 +257,13 @@ def test_a_broken_git(work: Path, tmp_path: Path, monkeypatch: Patch, script: st
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr("safe_gate.inputs.commit_files._PATIENCE", seconds)
     assert f"(the clone: {words}; {NO_GITHUB})" in refusal(open_("main"))
+
+
+def test_a_partial_clone_without_blobs_fetches_nothing(work: Path, tmp_path: Path, monkeypatch: Patch) -> None:
+    commit(work)
+    git("config", "uploadpack.allowFilter", "true", folder=work)
+    git("clone", "--quiet", "--filter=blob:none", "--no-checkout", f"file://{work}", tmp_path / "partial")
+    (tmp_path / "partial" / "evals").mkdir()
+    monkeypatch.chdir(tmp_path / "partial" / "evals")
+    said = refusal(open_("main"))
+    assert re.search(rf"\(the clone: .*; {NO_GITHUB}\).* fetch the whole commit into the clone", said)
