@@ -87,25 +87,22 @@ def has_known_fields(value: dict[str, Any]) -> bool:
     return all(known_sides(value).values()) or _is_output(value)
 
 
-def find_id(record: Record, names: Sequence[str], path: str) -> str:
-    """Return the id of a record, at a path or under the first of some names that has one, "" for none."""
+def find_ids(record: Record, names: Sequence[str], path: str) -> dict[str, str]:
+    """Return the ids of a record with their keys: at a path, or under the first of some names that has one."""
     value = record.value if isinstance(record.value, dict) and not record.is_header else {}
     if path:
         with suppress(RefusedRecord):
-            return id_text(value_at(value, path))
-        return ""
-    spelt: dict[str, list[str]] = {}
-    for key in value:
-        spelt.setdefault(_known_name(column_name(key)), []).append(key)
-    for name in names:
-        if held := [key for key in spelt.get(name, ()) if id_text(value[key])]:
-            if unlike := [key for key in held if value[key] != value[held[0]]]:
-                raise RefusedRecord(_both(held[0], unlike[0], "id"))
-            return id_text(value[held[0]])
-    return ""
+            return {found: path for found in [id_text(value_at(value, path))] if found}
+        return {}
+    held: dict[str, dict[str, str]] = {name: {} for name in names}
+    for key, one in value.items():
+        if (name := _known_name(column_name(key))) in held and (found := id_text(one)):
+            held[name].setdefault(found, key)
+    return next(filter(None, held.values()), {})
 
 
-def _both(one: str, other: str, field: str) -> str:
+def both(one: str, other: str, field: str) -> str:
+    """Return why a record with two keys for one field is refused."""
     return f"has both {json.dumps(one[:40])} and {json.dumps(other[:40])}; name the one to read: --map {field}=FIELD"
 
 
@@ -222,7 +219,7 @@ def _side(value: dict[str, Any], side: str, names: Sequence[str]) -> str:
     is_user = bool(held) and _known_name(held[0]) == "user"
     others = [key for key in value if is_user and _known_name(key) in _BESIDE_USER and has_value(value[key])]
     if unlike := [name for name in (*held, *others) if name != first[0] and value[name] != value[first[0]]]:
-        raise RefusedRecord(_both(first[0], unlike[0], side))
+        raise RefusedRecord(both(first[0], unlike[0], side))
     return next(iter(held or given or names), "")
 
 

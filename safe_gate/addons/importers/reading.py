@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from safe_gate.addons.importers import files
 from safe_gate.addons.importers.entries import Request, prompt_of_line, sample_to_line, shorten_id
-from safe_gate.addons.importers.fields import IMPORTING, LABELS, canonical_names, find_id, read_row
+from safe_gate.addons.importers.fields import IMPORTING, LABELS, both, canonical_names, find_ids, read_row
 from safe_gate.addons.importers.files import NotReadable, Record, RefusedRecord, error_text, field_words, has_value
 from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Reader, Seen, detect_format, is_row
 from safe_gate.addons.importers.messages import parse_embedded_json
@@ -247,16 +247,19 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
         of_all.setdefault(one.format.name, []).extend([] if request.paths else one.records)
     for recording in recordings:
         cases, has_labels = 0, recording.has_labels
-        ids, id_path = recording.format.ids, request.mapping.get("id", "")
+        keys, id_path = recording.format.ids, request.mapping.get("id", "")
         left_out = set[tuple[str, int]]()  # what, and of which record: it counts once if a record becomes several lines
         records = recording.format.arrange(recording.records, of_all[recording.format.name])
         for record, item in _outcomes(records, recording.format, request, page_fault):
             if isinstance(item, str):
                 left_out.add((item, id(record)))
                 continue
-            name = ""
+            ids, name = dict[str, str](), ""
             try:
-                name = find_id(record, ids, id_path) or ("" if id_path else item.id)
+                ids = find_ids(record, keys, id_path) or ({item.id: ""} if item.id and not id_path else {})
+                name, *others = [*ids] or [""]
+                if others:
+                    raise RefusedRecord(both(ids[name], ids[others[0]], "id"))
                 if isinstance(item, RefusedRecord):
                     raise item
                 if id_path and not name:
@@ -269,7 +272,7 @@ def import_files(patterns: Sequence[str], request: Request) -> ImportResult:
                 where = f"in {record.name}: " if record.name and not record.line else ""
                 at = refused.field or ("" if name else record.field)
                 result.problems.add(Problem(Place(recording.name, record.line), f"{where}{refused}", name, at))
-                result.lines += [{request.key: shorten_id(name)}] if name else []
+                result.lines += [{request.key: shorten_id(one)} for one in ids]
         result.found.append((recording.name, recording.format.title, cases))
         result.left_out.update(kind for kind, _ in left_out)
     return result

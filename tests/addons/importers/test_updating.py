@@ -48,6 +48,14 @@ def test_replies_of_known_ids_change_and_nothing_else(safe_gate: SafeGate) -> No
         ]
 
 
+def test_a_record_with_two_ids_takes_the_number_of_a_sample_of_each(safe_gate: SafeGate) -> None:
+    Path("in.csv").write_text("id,id,prompt,response\na,a,x,1\nb,,x,2\na,b,x,3\nb,,x,4\na,,x,5\n", "utf-8")
+    cases = [{"id": f"{id_}#{number}", "user": "x", "assistant": ""} for id_ in "ab" for number in (1, 2, 3)]
+    write("cases.jsonl", *cases)
+    assert safe_gate("import", "in.csv", "--update", "cases.jsonl", "--skip-invalid").code == 0
+    assert [one["assistant"] for one in values("cases.jsonl")] == ["1", "", "5", "2", "", "4"]
+
+
 def test_every_reply_of_a_conversation_changes(safe_gate: SafeGate) -> None:
     said, other = [*EARLIER, *TURNS], [dict(one) for one in (*EARLIER, *TURNS)]
     for one in other[1::2]:
