@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 
 from safe_gate.addons.importers import files
+from safe_gate.addons.training import learn_rows
 from safe_gate.core.jsontext import JsonError
 from safe_gate.core.text import normalise
 from safe_gate.core.text.mapped_text import similarity
@@ -205,6 +206,17 @@ def score(text: str) -> object:
 @pytest.mark.parametrize("unit", some(REPLIES), ids=ascii)
 def test_a_case_is_scored_in_linear_time(unit: str) -> None:
     assert is_linear(score, unit, size=SIZE)
+
+
+def test_phrases_that_cover_nothing_in_common_are_learned_in_linear_time() -> None:
+    letters = str.maketrans("0123456789", "bcdfghjklm")
+
+    def work(text: str) -> None:
+        replies = [f"red x{number // 3}".translate(letters) for number in range(len(text))]
+        cases = [Case("a", "", one, (), {}, (), Place("c"), marks={"guarantee": [one]}) for one in replies]
+        assert len(learn_rows(cases, RULES, {}, ["guarantee"])) > len(text) // 4
+
+    assert is_linear(work, "a", size=300)
 
 
 def test_denials_of_what_a_message_reports_are_found_in_linear_time() -> None:

@@ -13,6 +13,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from hashlib import sha256
+from heapq import heapify, heappop, heappush
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -140,11 +141,16 @@ def _learn_group(group: str, clauses: Sequence[_Clause], names: Mapping[str, str
         for one, places in held.items()
         if inside[one] >= _LEAST_MARKED and inside[one] - 0.5 >= _LEAST_PRECISION * (inside[one] + outside[one])
     }
-    while worth:
-        phrase = min(worth, key=lambda one: (-len(worth[one]), len(one.split()), one))
-        yield LearnedPhrase(group, phrase, inside[phrase], inside[phrase] + outside[phrase])
-        covered = worth[phrase]
-        worth = {one: left for one, places in worth.items() if (left := places - covered)}
+    covered: set[int] = set()
+    queue = [(-len(places), len(phrase.split()), phrase) for phrase, places in worth.items()]
+    heapify(queue)
+    while queue:  # a phrase that covers fewer new clauses than it did waits for its turn
+        most, length, phrase = heappop(queue)
+        if (left := len(worth[phrase] - covered)) == -most:
+            covered |= worth[phrase]
+            yield LearnedPhrase(group, phrase, inside[phrase], inside[phrase] + outside[phrase])
+        elif left:
+            heappush(queue, (-left, length, phrase))
 
 
 def _phrases(words: Sequence[str], names: Mapping[str, str]) -> set[str]:
