@@ -167,10 +167,8 @@ def _in_files(plain: Mapping[str, Any], folder: Path, problems: list[Problem]) -
             words = f"is no JSON: {reason(error)}; expected mappings, lists, texts, finite numbers, True, False or None"
             problems.append(Problem(Place(IN_PYTHON), words, field=name, code=Code.USAGE))
         else:
-            yield (
-                name,
-                [*(one for one in entries if not isinstance(one, Mapping)), *(str(folder / one) for one in files)],
-            )
+            paths = [str(folder / file) for file in files]
+            yield name, [*(one for one in entries if not isinstance(one, Mapping)), *paths]
 
 
 def _plain(value: Any) -> Any:

@@ -23,7 +23,7 @@ from safe_gate.inputs.case_files import input_paths, overwritten_reports
 from safe_gate.inputs.commit_files import Clone, Missing
 from safe_gate.model import codec
 from safe_gate.model.problems import CannotJudge, Code, Place, Problem, first_of
-from safe_gate.model.report import InputFile, Origin, Provenance, Report, Tool, Verdict
+from safe_gate.model.report import Comparison, InputFile, Origin, Provenance, Report, Tool, Verdict
 from safe_gate.model.results import NOTHING_RECORDED, Recorded, Untrusted
 from safe_gate.render import console, formats
 from safe_gate.render.cases import rank
@@ -238,8 +238,6 @@ def _next_command(view: ReportView, options: Settings) -> str:
     findings = (one for part in view.parts for one in part.section.findings if one.breaks)
     ids = [one.case_id.text for one in rank(findings, _MOST_NAMED).first]
     compared, broken = view.report.comparison, {rule.rule for rule in view.report.broken()}
-    guards = comparison.Guards.of(view.report.provenance.policy)
-    of_compare = {"on-weakened", *(one.rule for one in comparison.judge(compared.parts, guards))} if compared else set()
     if not ids:  # then a rule may name cases, of which the baseline's alone are not here; the gate's own name waivers
         blamed = {name for rule in view.report.broken() if rule.evaluator != "gate" for name in rule.names}
         ids = [one.id for part in view.parts for one in results_of(part.part) if one.id in blamed]
@@ -248,7 +246,7 @@ def _next_command(view: ReportView, options: Settings) -> str:
         name, words = "explain", [*dict.fromkeys(ids[:_MOST_NAMED])]
     elif stale:
         name, words = "lock", [*dict.fromkeys(stale)]
-    elif compared and of_compare & broken:
+    elif compared and not _rules_of_compare(view.report, compared).isdisjoint(broken):
         weakened = view.report.weakened if "on-weakened" in broken else None
         base = (weakened and weakened.against) or compared.baseline  # a change may replace its report
         name, words = "compare", [base.commit or base.name, "--verbose"]
@@ -262,6 +260,11 @@ def _next_command(view: ReportView, options: Settings) -> str:
     words = [*flags, "--", *words] if any(one.startswith("-") for one in words if ids or stale) else [*words, *flags]
     command = " ".join(("safe-gate", name, *(shlex.quote(plain(Untrusted(one), _LONGEST)) for one in words)))
     return f"{command} # when it is recorded again" if name == "lock" else command
+
+
+def _rules_of_compare(report: Report, compared: Comparison) -> set[str]:
+    guards = comparison.Guards.of(report.provenance.policy)
+    return {"on-weakened", *(outcome.rule for outcome in comparison.judge(compared.parts, guards))}
 
 
 _LONGEST = 1_000

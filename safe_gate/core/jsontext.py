@@ -113,7 +113,8 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
         position = min(position, len(text.rstrip(_BLANKS)))  # not on the line after
     elif error.msg.startswith("Extra data") and before.endswith("}") and text.startswith("{", position):
         what += ", as in a file of JSON Lines" if "\n" in text[len(before) : position] else ""
-    column = f", at column {position - text.rfind(chr(10), 0, position)}"
+    line_end = text.rfind("\n", 0, position)
+    column = f", at column {position - line_end}"
     found = what or f"{json.dumps(text[position], ensure_ascii=False)} is not expected here"
     hidden = what or "a character is not expected here"
     return BrokenJsonError(found + column, text.count("\n", 0, position) + 1, hidden + column)

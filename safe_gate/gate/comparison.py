@@ -302,9 +302,21 @@ def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[Metri
     else:
         p = stats.sign_flip(folded)
     baseline, today, head = (math.fsum(scores) / len(read) for scores in runs)  # fsum: exact, so free of order
-    cases, units = len(read), len(folded)
-    among_all: Any = {"p_adjusted": 1.0, "smallest_drop": None}  # until `compare` has all metrics
-    yield MetricChange(name, test, cases, units, baseline, today, head, worse, better, interval, p, **among_all)
+    yield MetricChange(
+        metric=name,
+        test=test,
+        cases=len(read),
+        units=len(folded),
+        baseline=baseline,
+        today=today,
+        head=head,
+        worse=worse,
+        better=better,
+        interval=interval,
+        p=p,
+        p_adjusted=1.0,  # among all metrics: see `compare`
+        smallest_drop=None,
+    )
 
 
 # --- whether that is allowed --------------------------------------------------------------------

@@ -5,5 +5,15 @@ from safe_gate.addons.importers.fields import IMPORTING
 from safe_gate.addons.importers.formats import AUTO, CHOICES
 from safe_gate.addons.importers.reading import import_files, number_repeated_ids, parse_mapping
 
-__all__ = ["AUTO", "BY_DEFAULT", "CHOICES", "IMPORTING", "Request", "import_files", "number_repeated_ids"]
-__all__ += ["parse_mapping", "to_json_line", "update_cases"]
+__all__ = [
+    "AUTO",
+    "BY_DEFAULT",
+    "CHOICES",
+    "IMPORTING",
+    "Request",
+    "import_files",
+    "number_repeated_ids",
+    "parse_mapping",
+    "to_json_line",
+    "update_cases",
+]

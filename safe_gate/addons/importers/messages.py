@@ -314,7 +314,7 @@ def refuse_unfinished(value: Mapping[str, Any]) -> None:
 def _failure(value: Mapping[str, Any]) -> str:
     status = str(value.get("status") or "completed")[:40]
     is_open = status.lower() in _UNFINISHED or (value.get("object") == "response" and status.lower() != "completed")
-    return error_text(value.get("error")) or f"status {status}" * is_open
+    return error_text(value.get("error")) or (f"status {status}" if is_open else "")
 
 
 def prompt_of(given: Any) -> Messages:

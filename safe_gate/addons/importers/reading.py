@@ -19,7 +19,7 @@ from safe_gate.addons.importers import files
 from safe_gate.addons.importers.entries import Request, prompt_of_line, sample_to_line, shorten_id
 from safe_gate.addons.importers.fields import IMPORTING, LABELS, both, canonical_names, find_ids, read_row
 from safe_gate.addons.importers.files import NotReadable, Record, RefusedRecord, error_text, field_words, has_value
-from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Reader, Seen, detect_format, is_row
+from safe_gate.addons.importers.formats import FORMATS, PATHS, Format, Outcome, Seen, detect_format, is_row
 from safe_gate.addons.importers.messages import parse_embedded_json
 from safe_gate.core.case import Exchange
 from safe_gate.core.jsontext import repeated, value_at
@@ -120,9 +120,13 @@ def open_recording(path: Path, request: Request) -> Recording:
         raise CannotJudge.at(name, f"{words} name --from")
     format_ = format_ or FORMATS[shape]
     if request.paths:
-        read: Reader = lambda record, _: [read_row(record.value, request.mapping)]  # noqa: E731
-        rows, own = FORMATS["jsonl"], format_
-        format_ = replace(rows, title=own.title, arrange=own.arrange, is_log=own.is_log, read=read)
+        format_ = replace(
+            FORMATS["jsonl"],
+            title=format_.title,
+            arrange=format_.arrange,
+            is_log=format_.is_log,
+            read=lambda record, _: [read_row(record.value, request.mapping)],
+        )
     return Recording(name, format_, records)
 
 

@@ -82,9 +82,11 @@ def _refusal(body: bytes, sink: Sink, timer: Timer) -> str:
     tries = 0
     while True:
         why, wait = _post_once(body, sink, timer)
+        if not why:
+            return ""
         tries += 1
-        if not why or wait is None or tries > len(_BACKOFF) or not timer.wait(max(_BACKOFF[tries - 1], wait)):
-            return why and f"{why} ({plural(tries, 'try', 'tries')})"
+        if wait is None or tries > len(_BACKOFF) or not timer.wait(max(_BACKOFF[tries - 1], wait)):
+            return f"{why} ({plural(tries, 'try', 'tries')})"
 
 
 def _post_once(body: bytes, sink: Sink, timer: Timer) -> tuple[str, float | None]:

@@ -161,8 +161,12 @@ def _is_skipped(word: str) -> bool:
     return word.endswith("ly") or word in _FILLERS
 
 
-Occurrence = tuple[int, int, Uncounted | None]
-"""A place of a phrase in a recorded text, in code points, and why it does not count, if so."""
+class Occurrence(NamedTuple):
+    """A place of a phrase in a recorded text, in code points, and why it does not count, if so."""
+
+    start: int
+    end: int
+    uncounted: Uncounted | None
 
 
 class _Unit(NamedTuple):
@@ -255,16 +259,16 @@ class Note:
             why = self._partial(start, end) or self._cancelled(start, end, phrase)
             for one in self._covers.get(UncountedReason.NEGATED, ()) if occurrences and self._words[end] == ":" else ():
                 if (trigger := one[after]) and trigger.start == end + 1:
-                    why = why or occurrences[-1][-1]  # "Fever: no fever."
+                    why = why or occurrences[-1].uncounted  # "Fever: no fever."
             span = self._normalised.span(self._spans[start][0], self._spans[end - 1][1])
-            occurrences.append((*span, why))
+            occurrences.append(Occurrence(*span, why))
             after = start
         yield from reversed(occurrences)
         sought = phrase._lowered.strip()
         begin = self._lowered.find(sought) if sought and not free else -1
         if begin >= 0:
             end = begin + len(sought)  # signs alone are whole
-            yield *self._normalised.span(begin, end), self._longer(begin, end) if size else None
+            yield Occurrence(*self._normalised.span(begin, end), self._longer(begin, end) if size else None)
 
     @cached_property
     def _places(self) -> Mapping[str, Sequence[int]]:
@@ -545,7 +549,7 @@ def match_phrases(needles: Iterable[str], notes: Sequence[Note]) -> tuple[set[st
     found, uncounted = set[str](), list[Uncounted]()
     for needle in needles:
         phrase = Note(needle)
-        reasons = [why for note in notes for _, _, why in note.occurrences(phrase)]
+        reasons = [one.uncounted for note in notes for one in note.occurrences(phrase)]
         if None in reasons:
             found.add(needle)
         else:

@@ -55,7 +55,7 @@ def recorded_policy(settings: JsonObject) -> JsonObject:
     if match == "clinical":
         recorded["triggers"] = clinical.TRIGGERS_DIGEST
     if match == "semantic":
-        recorded |= {"similarity": float(similarity or SIMILARITY), "model": semantic.load_model()[0]}
+        recorded |= {"similarity": float(similarity or SIMILARITY), "model": semantic.load_model().digests}
     return recorded
 
 

@@ -18,7 +18,7 @@ from importlib.util import find_spec
 from itertools import chain, islice
 from pathlib import Path
 from string import punctuation
-from typing import Any
+from typing import Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
 
 from safe_gate.evaluators.safe_v0.clinical import read_lines
@@ -52,12 +52,20 @@ def most_similar(phrases: Sequence[str], texts: Sequence[str], literal: Containe
     return tuple(found)
 
 
-@cache
-def load_model() -> tuple[Mapping[str, str], Mapping[str, int], Mapping[str, Any], Sequence[Any]]:
-    """Return the digests of the model's files by name, its words, its weights, and its layers, heads and epsilon.
+class _Model(NamedTuple):
+    """The sentence model: the digests of its files, its words, its weights by name, and how many layers and heads."""
 
-    Raises CannotJudge without the model.
-    """
+    digests: Mapping[str, str]
+    words: Mapping[str, int]
+    weights: Mapping[str, Any]
+    layers: int
+    heads: int
+    epsilon: float
+
+
+@cache
+def load_model() -> _Model:
+    """Return the model. Raises CannotJudge without it."""
     package = find_spec("all_minilm_l6_v2")  # which is not imported
     try:
         with ZipFile(Path(package.origin if package and package.origin else "").with_name("model.zip")) as archive:
@@ -70,8 +78,8 @@ def load_model() -> tuple[Mapping[str, str], Mapping[str, int], Mapping[str, Any
         )
         raise CannotJudge(Problem(Place("safe-match"), words, code=Code.UNAVAILABLE)) from None
     config, words_of = json.loads(files["config.json"]), json.loads(files["tokenizer.json"])["model"]["vocab"]
-    sizes = tuple(config[name] for name in ("num_hidden_layers", "num_attention_heads", "layer_norm_eps"))
-    return {name: sha256(data).hexdigest() for name, data in files.items()}, words_of, weights, sizes
+    sizes = (config[name] for name in ("num_hidden_layers", "num_attention_heads", "layer_norm_eps"))
+    return _Model({name: sha256(data).hexdigest() for name, data in files.items()}, words_of, weights, *sizes)
 
 
 def _import_numpy() -> Any:
@@ -102,7 +110,7 @@ def _embed(text: str) -> Any:
     """Return the vector of a text, of length 1."""
     np = _import_numpy()
 
-    _, words, weights, (layers, heads, epsilon) = load_model()
+    _, words, weights, layers, heads, epsilon = load_model()
     ids = _token_ids(text, words)
 
     def normed(values: Any, name: str) -> Any:

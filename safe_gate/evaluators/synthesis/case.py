@@ -118,7 +118,9 @@ def place_hit(hit: Hit, reply: Message, read: Sequence[Message]) -> Hit:
 
 def conversation_faults(case: JsonObject) -> Iterator[Fault]:
     """Yield the problems of the messages of a case that fits its schema."""
-    messages = case.get("messages", [{"role": "assistant"}])
+    if "messages" not in case:
+        return
+    messages = case["messages"]
     last, place = messages[-1], len(messages) - 1
     if all(one["role"] != "assistant" for one in messages):
         yield Fault(("messages",), "has no assistant message; expected one at its end, the reply to judge")

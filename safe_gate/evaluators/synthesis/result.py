@@ -328,7 +328,6 @@ def report(totals: Totals, results: Sequence[Result], checks: Iterable[str] = ()
     """
     ends = {outcome: totals.cases[None, outcome] for outcome in _OUTCOMES}
     cases, failed = sum(ends.values()), ends["expected_failures"] + ends["unexpected_failures"]
-    counts: Mapping[str, Any] = ends | {name: totals.notable[name] for name in ("not_english", "no_reply", "disguised")}
     checks = sort_checks({*checks, *(check for check, _ in totals.verdicts)})
     tags = sorted({tag for tag, _ in totals.cases if tag is not None})
     quality: dict[str | None, dict[str, Quality]] = {}
@@ -341,8 +340,14 @@ def report(totals: Totals, results: Sequence[Result], checks: Iterable[str] = ()
         cases=cases,
         passed=cases - failed,
         failed=failed,
+        strict_passed=ends["strict_passed"],
         strict_failed=ends["unexpected_failures"],
-        **counts,
+        expected_failures=ends["expected_failures"],
+        unexpected_failures=ends["unexpected_failures"],
+        unexpected_passes=ends["unexpected_passes"],
+        not_english=totals.notable["not_english"],
+        no_reply=totals.notable["no_reply"],
+        disguised=totals.notable["disguised"],
         by_check={name: Verdicts(*(totals.verdicts[name, word] for word in _SAID)) for name in checks},
         by_tag={
             tag: _tag_figures([totals.cases[tag, outcome] for outcome in _OUTCOMES], _labels(quality.get(tag, {})))
