@@ -115,7 +115,7 @@ def open_recording(path: Path, request: Request) -> Recording:
     fields = next((one.value for one in records if isinstance(one.value, dict) and one.value), {})
     if not (format_ or request.paths or (request.makes.is_parsed and "output" in fields)) and fields:
         shown = ", ".join(json.dumps(one[:40]) for one in [*fields][:8])
-        hint = "take a list out with jq -c '.LIST[]', " * (shape == "jsonl")
+        hint = "take a list out with jq -c '.LIST[]', " * (shape == "jsonl" and len(records) == 1)
         words = f"has no format that is known, but records with {shown}; {hint}name the fields with --map, or"
         raise CannotJudge.at(name, f"{words} name --from")
     format_ = format_ or FORMATS[shape]

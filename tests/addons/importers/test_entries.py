@@ -173,6 +173,7 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate, row: Any, mapping: str
         (json.dumps(LANGFUSE | {"type": "GENERATION", "level": "ERROR", "status_message": "down", "input": "x", "output": "y"}), [], "is an error: down"),
         (json.dumps(lm_eval(1, resps=[[[-1.5, False]]])), [], "has no text in resps; expected responses of a generate_until task"),
         ('{"frage": "x", "antwort": "y"}', [], 'has no format that is known, but records with "frage", "antwort"; take a list out with jq -c \'.LIST[]\', name the fields with --map'),
+        ('{"frage": "x"}\n{"frage": "y"}\n', [], 'has no format that is known, but records with "frage"; name the fields with --map'),
         ('{"prompt": "x", "response": "y"}', ["--map", "usr=prompt"], 'has "usr=prompt" (did you mean "user"?)'),
         ('{"prompt": "x", "response": "y"}', ["--map", "user=a,user=b"], "names user twice; keep one"),
         ('{"role": "user", "content": "x"}', ["--map", "user=content,assistant=content"], "1: has no whole exchange in content; name two fields"),
